@@ -47,6 +47,9 @@ type Direct struct {
 	Claims parameters.Claims
 	// FromModel marks values from a model: they are coerced if this loses nothing, and unknown names are dropped.
 	FromModel bool
+	// FromAgent marks values from an agent, who may be talked into anything, as a model: those of hidden parameters are
+	// dropped. Otherwise they are a program's.
+	FromAgent bool
 	// MessageID and Text are those of the message that calls for the trigger; empty for none.
 	MessageID, Text string
 	// Generations, if not nil, are the generations in which it may fire: Fire returns ErrClosed in others.
@@ -198,9 +201,12 @@ func (f *Firings) planDirect(direct Direct, tools scope.Scope, conflicts knownCo
 		}
 	}
 	var reading parameters.Reading
-	if direct.FromModel {
+	switch {
+	case direct.FromModel:
 		reading = tool.Params().Read(direct.Values)
-	} else {
+	case direct.FromAgent:
+		reading.Values, reading.Errors = tool.Params().Check(tool.Params().Visible(direct.Values))
+	default:
 		reading.Values, reading.Errors = tool.Params().Check(direct.Values)
 	}
 	if len(reading.Errors) > 0 {

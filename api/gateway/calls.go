@@ -122,13 +122,7 @@ func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 	for _, tool := range t.tools {
 		for _, earlier := range t.fired[tool.Tool.Name] {
 			earlier.taken = true
-			visible := map[string]any{}
-			for name, value := range earlier.values {
-				if !tool.Tool.Params().Hidden(name) {
-					visible[name] = value
-				}
-			}
-			text, _ := json.Marshal(visible)
+			text, _ := json.Marshal(tool.Tool.Params().Visible(earlier.values))
 			calls = append(calls, call{earlier.id, tool.name, string(text)})
 			results = append(results, result{earlier.id, outcomeText(earlier.record.Match, false)})
 		}

@@ -147,6 +147,20 @@ func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	}
 }
 
+// TestAnAgentSetsNoHiddenValue gives them as arguments, in the state of a question, and beside values that are asked for.
+func TestAnAgentSetsNoHiddenValue(t *testing.T) {
+	s := agents(t, `{"name":"refund","schema":[{"parameter":"order","type":"string","required":true},{"parameter":"why","type":"string","required":true},
+		{"parameter":"tier","type":"string","ignore":true,"default":"basic"},{"parameter":"note","type":"string","ignore":true}]}`)
+	a := agentAt(s, agentsOfSession, withBoth)
+	const hidden = `"tier":"gold","note":"forged"`
+	a.calls("refund", `{"order":"7","why":"late",`+hidden+`}`)
+	a.calls("refund", `{}`, `"requestState":"`+sealedState(`{"values":{"order":"7","why":"late",`+hidden+`}}`)+`"`)
+	a.update(a.calls("refund", `{`+hidden+`}`)["taskId"], `{"order":{"action":"accept","content":{"order":"7"}},"why":{"action":"accept","content":{"why":"late"}}}`)
+	for _, fired := range fires(t, s, 3) {
+		require.Contains(t, string(fired.Data), `"values":{"order":"7","tier":"basic","why":"late"}`)
+	}
+}
+
 func bearing(key string) *http.Client { return &http.Client{Transport: keyed(key)} }
 
 type keyed string

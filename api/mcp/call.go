@@ -167,7 +167,7 @@ func (x *rpcCall) direct() trigger.Direct {
 	}
 	return trigger.Direct{
 		AppID: x.AppID, SessionID: x.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
-		Source: query.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
+		Source: query.SourceAgent, FromAgent: true, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
 		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), Life: auth.PrincipalOf(x.c).Life(), TraceParent: x.trace, Unawaited: x.request.supportsTasks(), Check: x.vetHeaders,
 	}
 }

@@ -122,6 +122,17 @@ func (p *Parameters) Hidden(name string) bool {
 	return ok && parameter.hidden()
 }
 
+// Visible returns the values without those of hidden parameters.
+func (p *Parameters) Visible(values map[string]any) map[string]any {
+	visible := map[string]any{}
+	for name, value := range values {
+		if !p.Hidden(cmp.Or(p.seen[name], name)) {
+			visible[name] = value
+		}
+	}
+	return visible
+}
+
 // Unfillable returns the parameters in the path of a URL that no message can fill: they are hidden from models and
 // have no value. The pointers begin at the tool.
 func (p *Parameters) Unfillable() (pointers []string) {
