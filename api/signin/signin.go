@@ -163,7 +163,8 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	pair, client, account := g.of(counted{"pair", try.Client, try.Account}, now), g.of(counted{"client", try.Client, ""}, now), g.of(counted{"account", "", try.Account}, now)
+	name := maphash.String(g.seed, try.Account) // a stranger chooses its length
+	pair, client, account := g.of(counted{"pair", try.Client, name}, now), g.of(counted{"client", try.Client, 0}, now), g.of(counted{"account", "", name}, now)
 	pause := max(pair.pauseUntil.Sub(now), client.pauseUntil.Sub(now))
 	if right {
 		if pause > 0 && !try.Strong && now.Sub(pair.right) > known {
@@ -192,8 +193,11 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 	return 0
 }
 
-// counted identifies a count: of a client, an account, or a pair of them.
-type counted struct{ kind, client, account string }
+// counted identifies a count: of a client, an account, or a pair of them. The account is a hash of its name.
+type counted struct {
+	kind, client string
+	account      uint64
+}
 
 // of returns a count, reset once its failures are forgotten.
 func (g *Guard) of(key counted, now time.Time) *count {

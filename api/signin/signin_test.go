@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -147,6 +149,18 @@ func TestAClientCannotSpreadItsGuessesOverAccounts(t *testing.T) {
 	if looked != 100 {
 		t.Errorf("%d guesses at 1,000 accounts were looked at, want 100", looked)
 	}
+}
+
+func TestLongNamesOfAccountsAreNotKept(t *testing.T) {
+	d, long := newDesk(), strings.Repeat("x", 15<<10)
+	for n := range 16 << 10 {
+		_ = d.wrong("192.0.2.1", fmt.Sprint("module clinic ", n, long), n)
+	}
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	require.Less(t, memory.HeapAlloc, uint64(48<<20))
+	runtime.KeepAlive(d)
 }
 
 func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
