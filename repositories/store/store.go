@@ -15,10 +15,16 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"earshot/repositories"
+	"earshot/repositories/bounded"
 	"earshot/repositories/keyspace"
 )
 
-const cacheSize = 8192
+// cacheSize bounds a cache in number, and cacheBytes one of definitions by their stored texts: read and compiled, they
+// take some ten times as much. Each write makes a definition of its own.
+const (
+	cacheSize  = 8192
+	cacheBytes = 32 << 20
+)
 
 // Options are the settings of a Store. Sealer is required if credentials are stored.
 type Options struct {
@@ -55,20 +61,19 @@ type core struct {
 	retention       Retention
 	now             func() time.Time
 	newID           func() string
-	repositoryCache *lru.Cache[string, *repositories.Repository] // by revision
-	appCache        *lru.Cache[string, *repositories.App]        // by revision
+	repositoryCache *bounded.Cache[string, *repositories.Repository] // by revision
+	appCache        *bounded.Cache[string, *repositories.App]        // by revision
 	onChange        func(appID string)
 	onWrite         func(*repositories.Repository)
 }
 
 // New returns a Store.
 func New(db *keyspace.DB, options Options) *Store {
-	repositoryCache, _ := lru.New[string, *repositories.Repository](cacheSize) // fails only for size 0
-	appCache, _ := lru.New[string, *repositories.App](cacheSize)
 	c := &core{
 		db: db, sealer: options.Sealer, sessionTTL: options.SessionTTL, retention: options.Retention.withDefaults(),
 		now: options.Now, newID: options.NewID,
-		repositoryCache: repositoryCache, appCache: appCache, onChange: func(string) {}, onWrite: func(*repositories.Repository) {},
+		repositoryCache: bounded.New[string, *repositories.Repository](cacheSize, cacheBytes), appCache: bounded.New[string, *repositories.App](cacheSize, cacheBytes),
+		onChange: func(string) {}, onWrite: func(*repositories.Repository) {},
 	}
 	if c.now == nil {
 		c.now = time.Now
@@ -108,7 +113,7 @@ func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
 	}
 	repository, err := c.sealer.decode(appID, stored)
 	if err == nil {
-		c.repositoryCache.Add(revision, repository)
+		c.repositoryCache.Add(revision, repository, len(stored))
 	}
 	return repository, err
 }
@@ -123,7 +128,7 @@ func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error
 		return nil, err
 	}
 	app.Revision = revision
-	c.appCache.Add(revision, app)
+	c.appCache.Add(revision, app, len(stored))
 	return app, nil
 }
 

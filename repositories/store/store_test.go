@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -95,6 +97,27 @@ func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
 		_, err := definitions.Repository(t.Context(), session, "r")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
+}
+
+// TestDefinitionsThatAreWrittenAnewLeaveTheMemory writes more than the cache may hold.
+func TestDefinitionsThatAreWrittenAnewLeaveTheMemory(t *testing.T) {
+	server := redistest.Run(t)
+	definitions := storeOn(t, server, 'k')
+	putApp(t, definitions, "clinic", `{}`)
+	var tools []string
+	for i := range 250 {
+		tools = append(tools, fmt.Sprintf(`{"name":"t%d","description":%q}`, i, strings.Repeat("x", 3500)))
+	}
+	body := `{"tools":[` + strings.Join(tools, ",") + `]}`
+	put(t, definitions, session, "r", body)
+	first := weak.Make(repositoryOf(t, definitions, session, "r"))
+	for range 40 {
+		put(t, definitions, session, "r", body)
+		repositoryOf(t, definitions, session, "r")
+	}
+	runtime.GC()
+	require.True(t, first.Value() == nil, "it is kept")
+	runtime.KeepAlive(definitions)
 }
 
 func TestRegistrationIsANewGenerationAndAPatchIsNot(t *testing.T) {

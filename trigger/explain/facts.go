@@ -7,10 +7,12 @@ import (
 	"hash/maphash"
 	"slices"
 	"time"
+	"weak"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/repositories"
+	"earshot/repositories/bounded"
 	"earshot/repositories/exactjson"
 )
 
@@ -38,6 +40,7 @@ type facts struct {
 
 const (
 	cachedRepositories = 8192
+	cachedFacts        = 32 << 20 // bytes of the facts of these repositories
 	cachedParts        = 32768
 )
 
@@ -46,18 +49,18 @@ type Packer struct {
 	keep      time.Duration
 	now       func() time.Time
 	seed      maphash.Seed
-	facts     *lru.Cache[*repositories.Repository, *facts]
-	partNames *lru.Cache[uint64, string]       // by a hash of the content
-	listNames *lru.Cache[uint64, string]       // names of lists, by a hash of the owner and the content
-	written   *lru.Cache[[2]string, time.Time] // when a part was last written, by owner and name
-	texts     *lru.Cache[[2]string, askedText] // of the last explanation, by owner and session
-	drafts    *lru.Cache[uint64, Packed]       // without their texts, by a hash of the body
+	facts     *bounded.Cache[weak.Pointer[repositories.Repository], *facts] // keeps no repository that was written anew
+	partNames *lru.Cache[uint64, string]                                    // by a hash of the content
+	listNames *lru.Cache[uint64, string]                                    // names of lists, by a hash of the owner and the content
+	written   *lru.Cache[[2]string, time.Time]                              // when a part was last written, by owner and name
+	texts     *lru.Cache[[2]string, askedText]                              // of the last explanation, by owner and session
+	drafts    *lru.Cache[uint64, Packed]                                    // without their texts, by a hash of the body
 }
 
 // NewPacker returns a packer for explanations that are kept for keep.
 func NewPacker(keep time.Duration, now func() time.Time) *Packer {
-	repositoryFacts, _ := lru.New[*repositories.Repository, *facts](cachedRepositories) // fails for a size of 0 only
-	partNames, _ := lru.New[uint64, string](cachedParts)
+	repositoryFacts := bounded.New[weak.Pointer[repositories.Repository], *facts](cachedRepositories, cachedFacts)
+	partNames, _ := lru.New[uint64, string](cachedParts) // fails for a size of 0 only
 	listNames, _ := lru.New[uint64, string](cachedRepositories)
 	written, _ := lru.New[[2]string, time.Time](cachedParts)
 	drafts, _ := lru.New[uint64, Packed](cachedDrafts)
@@ -107,7 +110,8 @@ func (p *Packer) name(content []byte) string {
 }
 
 func (p *Packer) factsOf(r *repositories.Repository) *facts {
-	if known, is := p.facts.Get(r); is {
+	key := weak.Make(r)
+	if known, is := p.facts.Get(key); is {
 		return known
 	}
 	f, listing := &facts{}, repositoryListing{ID: r.ID, Session: r.SessionID != "", Exclusive: r.Options.Exclusive, Once: r.Options.TriggerOnce}
@@ -128,7 +132,11 @@ func (p *Packer) factsOf(r *repositories.Repository) *facts {
 		}
 	}
 	f.listing, f.mask = exactjson.EncodeOrNull(listing), f.hidden.replacer()
-	p.facts.Add(r, f)
+	size := len(f.listing)
+	for _, text := range f.hidden {
+		size += len(text)
+	}
+	p.facts.Add(key, f, size)
 	return f
 }
 
