@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/trigger/ledger"
 )
 
 type tool struct {
@@ -172,6 +174,12 @@ func (x *rpcCall) search() (any, error) {
 	}
 	if query == "" {
 		return x.toolError("query: is required, a text that says what is to be done"), nil
+	}
+	// The service's model of meanings may be asked about it, and a front-end or a user of an issuer is a stranger.
+	if isFrontEnd := auth.PrincipalOf(x.c).FrontEnd(); isFrontEnd || ownerOf(x) != "" {
+		if err := x.server.Engine.Count(x.ctx(), x.AppID, x.SessionID, ledger.Use{Messages: 1, FrontEnd: isFrontEnd}); err != nil {
+			return nil, err
+		}
 	}
 	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/retrieval"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -164,6 +165,22 @@ func TestPagesOfElsewhereAreNotServed(t *testing.T) {
 type searching struct {
 	apitest.Scripted
 	*retrieval.Retriever
+}
+
+func TestASearchOfAFrontEndCountsAsAMessage(t *testing.T) {
+	s := apitest.LiveOn(t, redistest.Mini(t), searching{apitest.Everything, retrieval.New()})
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":2}}}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+greets+`]}`).Is(201, "")
+	token := "Authorization: Bearer " + s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+	const search = `"name":"search_tools","arguments":{"query":"say hello"}`
+	a := agentAt(s, agentsOfSession+"?tools=search", `{}`, token)
+	a.gets("tools/call", search)
+	require.True(t, s.Redis.Client().Persist(t.Context(), keyspace.KeysOf("clinic").Rates("s1")).Val()) // on a slow machine the minute would be over
+	a.gets("tools/call", search)
+	_, refused, status := a.rpc("tools/call", search)
+	require.Equal(t, 429, status)
+	require.Contains(t, refused["message"], "sessionMessagesPerMinute")
+	agentAt(s, agentsOfSession+"?tools=search", `{}`).gets("tools/call", search) // by a key of the app
 }
 
 func TestThousandsOfToolsAreSearchedInPlaceOfListed(t *testing.T) {
