@@ -330,6 +330,10 @@ func (e *evaluation) miss(p *compiledParameter, detail string) {
 }
 
 func (e *evaluation) use(p *compiledParameter, value any) {
+	if flaw := sizeFlaw(value, p.entries(), maxComparisons); flaw != "" {
+		e.Errors = append(e.Errors, p.faultsOf([]violation{{detail: flaw}})...)
+		return
+	}
 	if e.lenient {
 		read, changed, dropped := p.readLeniently(value)
 		if value = read; changed {

@@ -2,6 +2,7 @@ package parameters
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -108,6 +109,52 @@ func markInPath(list []*compiledParameter, names []string) {
 			p.fallback, p.required = nil, true
 		}
 	}
+}
+
+// entries returns how many allowed and excluded values a part of a value is compared with.
+func (p *compiledParameter) entries() int {
+	if p == nil {
+		return 0
+	}
+	return max(len(p.allowed)+len(p.excluded), p.items.entries(), p.values.entries())
+}
+
+// Limits of comparisons with rules: of values, and of the bytes of texts, each counted once for each rule.
+const (
+	maxComparisons = 1_000_000
+	maxTextChecks  = 64 << 20
+)
+
+// sizeFlaw returns why a value has too many parts, or too long texts, for so many rules; empty if it has not. Most bounds
+// the parts, each counted once for each rule.
+func sizeFlaw(value any, rules, most int) string {
+	if rules == 0 {
+		return ""
+	}
+	if parts := most / rules; schema.Weight(value, parts+1) > parts {
+		return fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", parts)
+	}
+	if bytes := maxTextChecks / rules; textBytes(value) > bytes {
+		return fmt.Sprintf("the texts are too long to check: with this schema at most %d bytes together", bytes)
+	}
+	return ""
+}
+
+// textBytes returns the length of all texts and names in a value.
+func textBytes(value any) (total int) {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case []any:
+		for _, member := range value {
+			total += textBytes(member)
+		}
+	case map[string]any:
+		for name, member := range value {
+			total += len(name) + textBytes(member)
+		}
+	}
+	return total
 }
 
 func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {

@@ -139,8 +139,8 @@ func refuses(s *jsonschema.Schema, name string) bool {
 const maxChecks = 100_000
 
 func (r *rootSchema) validate(values map[string]any) []ValueFault {
-	if most := maxChecks / r.cost; schema.Weight(values, most+1) > most {
-		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
+	if flaw := sizeFlaw(values, r.cost, maxChecks); flaw != "" {
+		return []ValueFault{{Detail: flaw}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if flaws := checkAnything(values[name], nil); len(flaws) > 0 {
@@ -269,14 +269,44 @@ func costHere(schema *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 		return cost
 	}
 	known[schema] = 0
-	cost := 1
-	for _, child := range inPlace(schema) {
+	cost := 1 + ownCost(schema)
+	for _, child := range slices.AppendSeq(inPlace(schema), maps.Values(schema.PatternProperties)) { // each pattern is tried with each name
 		if child != nil {
 			cost = min(cost+costHere(child, known), maxSchemaCost+1)
 		}
 	}
 	known[schema] = cost
 	return cost
+}
+
+// A check of a schema costs as much as a comparison with so many names or texts, or with so many other values: numbers
+// are compared as fractions.
+const (
+	textsPerCheck  = 64
+	othersPerCheck = 4
+)
+
+// ownCost counts what a schema itself compares with a place, in checks of a schema.
+func ownCost(s *jsonschema.Schema) int {
+	texts, others := len(s.Required)+len(s.Properties), 0
+	for _, needed := range s.DependentRequired {
+		texts += 1 + len(needed)
+	}
+	for _, needed := range s.Dependencies {
+		if names, are := needed.([]string); are {
+			texts += 1 + len(names)
+		}
+	}
+	if s.Enum != nil {
+		for _, value := range s.Enum.Values {
+			if _, isText := value.(string); isText {
+				texts++
+			} else {
+				others += schema.Weight(value, maxSchemaValues)
+			}
+		}
+	}
+	return texts/textsPerCheck + others/othersPerCheck
 }
 
 // inPlace lists the schemas that a schema applies to the same value.

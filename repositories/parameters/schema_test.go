@@ -3,6 +3,7 @@ package parameters_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -148,6 +149,50 @@ func TestSchemaBoundsNumbersBeforeItExpandsThem(t *testing.T) {
 	_, faults = p.Check(values(t, `{"x":[1e999999999]}`))
 	require.Equal(t, []string{`x: x[0]: 1e999999999 is out of the range of a number`}, details(faults))
 	require.Len(t, p.Read(values(t, `{"n":"1e999999999"}`)).Errors, 1)
+}
+
+// TestRulesAndValuesDoNotMultiply holds many values, or long texts, against schemas and lists with many rules.
+func TestRulesAndValuesDoNotMultiply(t *testing.T) {
+	many := func(n int, write string) string { // the number of each for %d
+		var all []string
+		for i := range n {
+			all = append(all, strings.ReplaceAll(write, "%d", strconv.Itoa(i)))
+		}
+		return strings.Join(all, ",")
+	}
+	array := func(items string) string {
+		return `"parameters":{"type":"object","properties":{"a":{"type":"array","items":` + items + `}}}`
+	}
+	listed := func(rules string) string {
+		return `"schema":[{"parameter":"a","type":"array","items":{"parameter":"i","type":"string","description":"d",` + rules + `}}]`
+	}
+	list := func(n int, value string) string { return `{"a":[` + many(n, value) + `]}` }
+	const tooMany, tooLong = "the values are too many to check", "the texts are too long to check"
+	for name, test := range map[string]struct{ tool, values, flaw string }{
+		"required":           {array(`{"type":"object","required":[` + many(2000, `"n%d"`) + `]}`), list(4000, `{}`), tooMany},
+		"dependent":          {array(`{"type":"object","dependentRequired":{"x":[` + many(2000, `"n%d"`) + `]}}`), list(2000, `{"x":1}`), tooMany},
+		"properties":         {array(`{"type":"object","properties":{` + many(2000, `"n%d":{}`) + `}}`), list(4000, `{}`), tooMany},
+		"texts":              {array(`{"enum":[` + many(3000, `"n%d"`) + `]}`), list(4000, `"n2999"`), tooMany},
+		"numbers":            {array(`{"enum":[` + many(1000, `%d`) + `]}`), list(1000, `999`), tooMany},
+		"objects":            {array(`{"enum":[` + many(500, `{"k":%d}`) + `]}`), list(1000, `{"k":499}`), tooMany},
+		"patterns":           {`"parameters":{"type":"object","properties":{"a":{"patternProperties":{` + many(500, `"^(x%d|y)+":{}`) + `}}}}`, `{"a":{` + many(1000, `"y%d":1`) + `}}`, tooMany},
+		"patterns of a text": {array(`{"anyOf":[` + many(1000, `{"pattern":"x%dz$"}`) + `]}`), `{"a":["` + strings.Repeat("x", 100_000) + `"]}`, tooLong},
+		"allowed":            {listed(`"allowedValues":[` + many(2000, `"v%d.x"`) + `]`), list(1000, `"z"`), tooMany},
+		"allowed literally":  {listed(`"allowedValues":[` + many(2000, `"v%d"`) + `]`), list(1000, `"v1999"`), tooMany},
+		"excluded":           {listed(`"excludedValues":[` + many(2000, `"v%d.x"`) + `]`), list(1000, `"z"`), tooMany},
+		"excluded of a text": {listed(`"excludedValues":[` + many(2000, `"v%d.x"`) + `]`), `{"a":["` + strings.Repeat("v", 100_000) + `"]}`, tooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := compiled(t, test.tool)
+			_, faults := p.Check(values(t, test.values))
+			require.Len(t, faults, 1)
+			require.Contains(t, faults[0].Detail, test.flaw)
+		})
+	}
+	p := compiled(t, array(`{"enum":[`+many(200, `"n%d"`)+`]}`))
+	_, faults := p.Check(values(t, list(20_000, `"n7"`)))
+	require.Empty(t, faults, "a usual enumeration takes long lists")
 }
 
 func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
