@@ -3,6 +3,7 @@ package sqlquery_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/query"
 	"earshot/trigger/sqlquery"
 )
@@ -107,4 +109,51 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &answer))
 	require.Equal(t, `[{"id":1,"airline":"CY"},{"id":2,"airline":"DL"}]`, string(answer.Matches[0].Call.Result), answer.Matches[0].Call.Error)
 	require.Equal(t, `[{"id":1,"airline":"CY"},{"id":2,"airline":"DL"}]`, string(answer.Reply), "returnDirect")
+}
+
+// TestSlowServersOfAnAppLeaveRoomForOthers uses all databases that an app may open, on a server that says nothing.
+func TestSlowServersOfAnAppLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	begun := make(chan net.Conn, 8)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			begun <- conn
+		}
+	}()
+	host, port, _ := net.SplitHostPort(listener.Addr().String())
+	apps := effecttest.Apps{}
+	for _, id := range []string{"clinic", "rival"} {
+		app := &repositories.App{ID: id}
+		for _, name := range []string{"a", "b", "c"} {
+			app.Sources = append(app.Sources, repositories.Source{Name: name, Type: repositories.SourcePostgres, Host: host, Port: port, User: "u", Database: "d"})
+		}
+		apps[id] = app
+	}
+	runner := sqlquery.New(sqlquery.Options{Apps: apps, Databases: 4})
+	t.Cleanup(runner.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	defer cancel()
+	deliver := func(app, source string) effect.Outcome {
+		call := effectOf(effecttest.Tool(t, `"type":"postgres-sql","source":"`+source+`","statement":"select 1"`), nil)
+		call.AppID = app
+		return runner.Deliver(ctx, call)
+	}
+	for _, source := range []string{"a", "b"} {
+		slow.Go(func() { deliver("rival", source) })
+		<-begun
+	}
+	outcome := deliver("rival", "c")
+	require.True(t, outcome.Deferred)
+	require.Contains(t, outcome.Error, "2 databases of this app are open, and all of them are in use")
+	slow.Go(func() { deliver("clinic", "a") })
+	<-begun // it has a database
 }

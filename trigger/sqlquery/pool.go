@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,17 +89,8 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 		}
 		d.drop(found)
 	}
-	if len(d.open) >= d.options.Databases {
-		var oldest *openDatabase // among the unused ones
-		for _, candidate := range d.open {
-			if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
-				oldest = candidate
-			}
-		}
-		if oldest == nil {
-			return nil, effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
-		}
-		d.drop(oldest)
+	if err := d.makeRoom(appID); err != nil {
+		return nil, err
 	}
 	var opened database
 	var err error
@@ -118,6 +110,40 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	found := &openDatabase{database: opened, key: key, fingerprint: print, slots: semaphore.NewWeighted(int64(d.options.SourceLimit)), users: 1}
 	d.open[key] = found
 	return found, nil
+}
+
+// makeRoom drops an unused database if as many are open as may be, of all apps or of this one. An app has at most half,
+// so that its slow servers leave room for others.
+func (d *databases) makeRoom(appID string) error {
+	var oldest, oldestOwn *openDatabase // among the unused ones
+	own := 0
+	for _, candidate := range d.open {
+		isOwn := strings.HasPrefix(candidate.key, appID+" ")
+		if isOwn {
+			own++
+		}
+		if candidate.users > 0 {
+			continue
+		}
+		if oldest == nil || candidate.lastUse < oldest.lastUse {
+			oldest = candidate
+		}
+		if isOwn && (oldestOwn == nil || candidate.lastUse < oldestOwn.lastUse) {
+			oldestOwn = candidate
+		}
+	}
+	switch {
+	case own >= max(d.options.Databases/2, 1) && oldestOwn != nil:
+		d.drop(oldestOwn)
+	case own >= max(d.options.Databases/2, 1):
+		return effect.Deferral(d.options.SlotWait, "%d databases of this app are open, and all of them are in use", own)
+	case len(d.open) < d.options.Databases:
+	case oldest != nil:
+		d.drop(oldest)
+	default:
+		return effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
+	}
+	return nil
 }
 
 // fingerprint returns a hash of all settings that a connection depends on, including credentials.

@@ -275,7 +275,7 @@ func idle(t *testing.T, server *sqltest.Server) {
 	require.Eventually(t, func() bool { return server.Waiting() == 1 }, time.Minute, 10*time.Millisecond)
 	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
 	require.True(t, outcome.Deferred)
-	require.Contains(t, outcome.Error, "1 databases are open, and all of them are in use")
+	require.Contains(t, outcome.Error, "1 databases of this app are open, and all of them are in use")
 	release()
 	require.Equal(t, effect.Done, (<-busy).Verdict)
 }
