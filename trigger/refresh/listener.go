@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 )
 
 const (
-	// mostListeners bounds the servers that a replica listens to; others are still polled.
+	// mostListeners bounds the servers that a replica listens to, mostOfApp those of one app; others are still polled.
 	mostListeners = 256
+	mostOfApp     = mostListeners / 4
 	// ticksToListen is the number of ticks between searches for sources without a listener.
 	ticksToListen = 10
 	// checkInterval is the interval between checks that a source with a listener is unchanged.
@@ -44,12 +46,18 @@ func (r *Refresher) listen(ctx context.Context) {
 	all, _ := r.Store.Refreshed(ctx, mostListeners)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ofApp := map[string]int{}
+	for name := range r.of {
+		app, _, _ := strings.Cut(name, "/")
+		ofApp[app]++
+	}
 	for _, to := range all {
 		name := to.AppID + "/" + to.Source
-		if r.of[name] || len(r.of) >= mostListeners {
+		if r.of[name] || len(r.of) >= mostListeners || ofApp[to.AppID] >= mostOfApp {
 			continue
 		}
 		r.of[name] = true
+		ofApp[to.AppID]++
 		r.listening.Go(func() {
 			defer func() {
 				r.mu.Lock()

@@ -2,13 +2,16 @@ package refresh_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/trigger/refresh"
@@ -87,6 +90,31 @@ func TestWhatAServerSaysIsLookedAtAtOnce(t *testing.T) {
 	require.Empty(t, l.listens, "it listens once")
 	l.stop()
 	require.Len(t, l.ended, 1, "a service that ends waits for its listeners")
+}
+
+func TestAnAppLeavesListenersForOthers(t *testing.T) {
+	t.Parallel()
+	l := listening(t, untilItEnds)
+	<-l.listens
+	var sources []string
+	for i := range 70 {
+		sources = append(sources, fmt.Sprintf(`{"name":"s%d","type":"mcp","url":"https://crm.example/mcp"}`, i))
+	}
+	l.app(`{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp","refresh":"1m"},` + strings.Join(sources, ",") + `]}`)
+	for i := range sources {
+		l.put("", fmt.Sprint("r", i), fmt.Sprintf(`{"from":"s%d"}`, i))
+	}
+	for range 63 {
+		<-l.listens
+	}
+	rival := testbed.Got(repositories.DecodeApp("rival", []byte(`{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp"}]}`)))(t)
+	_, err := l.store.PutApp(t.Context(), rival)
+	require.NoError(t, err)
+	_, err = l.store.PutRepository(t.Context(), testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: "rival"}, "r", []byte(`{"from":"crm"}`)))(t))
+	require.NoError(t, err)
+	<-l.listens
+	l.stop()
+	require.Empty(t, l.listens, "the other app has one, and the first a quarter of all")
 }
 
 func TestAStreamThatEndsIsBegunAgainWithPauses(t *testing.T) {
