@@ -24,6 +24,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/effect"
 	"earshot/trigger/query"
 	"earshot/trigger/usage"
 )
@@ -117,6 +118,16 @@ func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
 	require.Contains(t, second, `"tool_call_id":"call_0","content":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
 	require.Empty(t, sinkTexts(w, "notmatching"))
+}
+
+func TestTheModelIsToldWhatAnEndpointRefused(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}), booked)
+	w.Sink.Answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Dead, Status: 422, Reason: effect.ReasonRequest, Error: "it answered 422", Result: json.RawMessage(`{"message":"closed"}`)}
+	})
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	_, sent := model.conversation(t, 1)
+	require.Contains(t, sent, `"{\"error\":\"it answered 422\",\"result\":{\"message\":\"closed\"},\"status\":\"failed\"}"`)
 }
 
 func TestAMessageHasWhatTheModelCalledForIt(t *testing.T) {

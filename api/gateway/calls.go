@@ -323,6 +323,9 @@ func outcomeText(match query.Match, otherValues bool) string {
 		outcome["result"] = match.Call.Result
 	case match.Call.State == query.StateFailed:
 		outcome = map[string]any{"status": "failed", "error": match.Call.Error}
+		if len(match.Call.Result) > 0 { // often says what to do
+			outcome["result"] = match.Call.Result
+		}
 	default:
 		outcome = map[string]any{"status": "pending", "note": "It is under way, and its result is not known yet. Do not call it again."}
 	}

@@ -90,6 +90,13 @@ func text(result map[string]any) string {
 	return list[0].(map[string]any)["text"].(string)
 }
 
+func texts(result map[string]any) (all []string) {
+	for _, one := range result["content"].([]any) {
+		all = append(all, one.(map[string]any)["text"].(string))
+	}
+	return all
+}
+
 const greets = `{"name":"greet","description":"Greets somebody","url":"https://example.org/greet",
 	"schema":[{"parameter":"name","type":"string","required":true},{"parameter":"desk","type":"string","value":"A"},{"parameter":"hidden","type":"string","ignore":true}]}`
 

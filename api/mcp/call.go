@@ -403,7 +403,7 @@ const truncatedKey = "earshot/truncated"
 
 // markTruncated says of a result that it is the beginning of a longer one. A model reads the text, a program the metadata.
 func (r callResult) markTruncated() callResult {
-	length := len(r.Content[0].Text)
+	length := len(r.Content[len(r.Content)-1].Text)
 	r.Content = append(r.Content, content{"text", fmt.Sprintf("This is not the whole result: it was cut after %d bytes. Ask for less, or for the rest of it.", length)})
 	meta := map[string]any{truncatedKey: true}
 	if existing, ok := r.Meta.(map[string]any); ok {
@@ -435,7 +435,15 @@ func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
 	case call.State == query.StateDelivered:
 		return x.resultOf(call.Result)
 	}
-	return x.toolError(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
+	failed := x.toolError(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
+	if len(call.Result) == 0 {
+		return failed
+	}
+	failed.Content = append(failed.Content, x.resultOf(call.Result).Content...) // often says what to do
+	if call.Truncated {
+		return failed.markTruncated()
+	}
+	return failed
 }
 
 // taskStatus is the status of a task (SEP-2663). The status failed is not used: a refused or unanswered call

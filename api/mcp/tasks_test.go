@@ -234,6 +234,28 @@ func TestAResultThatWasCutSaysSo(t *testing.T) {
 	require.NotContains(t, whole["_meta"], "earshot/truncated")
 }
 
+func TestAFailedCallHasWhatItsEndpointAnswered(t *testing.T) {
+	s := agents(t, greets)
+	fails := func(result string, truncated bool) {
+		s.Sink.Answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Status: 422, Reason: effect.ReasonRequest, Error: "it answered 422", Result: json.RawMessage(result), Truncated: truncated}
+		})
+	}
+	for result, want := range map[string][]string{
+		`{"message":"nobody has this name"}`: {"it answered 422", `{"message":"nobody has this name"}`}, `"no"`: {"it answered 422", "no"}, ``: {"it answered 422"},
+	} {
+		fails(result, false)
+		got := agentAt(s, agentsOfSession, `{}`).calls("greet", `{"name":"Ann"}`)
+		require.Equal(t, want, texts(got))
+		require.Equal(t, true, got["isError"])
+		require.NotContains(t, got, "structuredContent")
+	}
+	fails(`"no"`, true)
+	got := agentAt(s, agentsOfSession, `{}`).calls("greet", `{"name":"Ann"}`)
+	require.Equal(t, []string{"it answered 422", "no", "This is not the whole result: it was cut after 2 bytes. Ask for less, or for the rest of it."}, texts(got))
+	require.Equal(t, true, got["_meta"].(map[string]any)["earshot/truncated"])
+}
+
 func TestAStateIsHeldToWhatABodyMayHave(t *testing.T) {
 	s := agents(t, `{"name":"note","description":"Notes something","url":"https://example.org/note","schema":[{"parameter":"about","type":"object","required":true}]}`)
 	a := agentAt(s, agentsOfSession, withForms)
