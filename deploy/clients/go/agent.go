@@ -173,7 +173,11 @@ func (m *Match) Told() string {
 	case m.Call.State == "delivered":
 		return m.Call.Text()
 	case m.Call.State == "failed":
-		return strings.TrimSpace("Failed: " + m.Call.Reason + " " + m.Call.Error)
+		failed := strings.TrimSpace("Failed: " + m.Call.Reason + " " + m.Call.Error)
+		if len(m.Call.Result) > 0 { // what the endpoint answered often says what to do
+			failed += ": " + m.Call.Text()
+		}
+		return failed
 	}
 	return "Under way: it will be done, and its result is not there yet."
 }

@@ -100,9 +100,12 @@ func (s *scope) Trigger(ctx context.Context, triggerID string) (Record, error) {
 	return ask[Record](ctx, s.client, get(s.ofTrigger(triggerID)))
 }
 
-// Retry delivers again what has failed of a trigger.
+// Retry delivers again what has failed of a trigger, and reads its record.
 func (s *scope) Retry(ctx context.Context, triggerID string) (Record, error) {
-	return s.decide(ctx, triggerID, "retry", nil)
+	if record, err := s.decide(ctx, triggerID, "retry", nil); err != nil || record.TriggerID != "" {
+		return record, err
+	}
+	return s.Trigger(ctx, triggerID) // the answer has no body
 }
 
 // Confirm confirms a trigger by the digest of its match. One that has ended is ErrConflict.

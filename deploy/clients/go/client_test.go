@@ -65,6 +65,18 @@ func TestAYesWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	equal(t, "yes", got(app.Trigger(t.Context(), question.TriggerID))(t).Call.Text())
 }
 
+func TestARetryReturnsTheRecord(t *testing.T) {
+	app := clinic(t, service(t), "go-retry")
+	_, err := app.PutTools(t.Context(), "away", earshot.Tool{Name: "call", URL: "http://127.0.0.1:9/nobody"})
+	must(t, err)
+	match := got(app.Fire(t.Context(), earshot.Direct{Name: "call"}))(t)
+	equal(t, "pending", match.Call.State)
+	record := got(app.Retry(t.Context(), match.TriggerID))(t)
+	equal(t, match.TriggerID+" pending", record.TriggerID+" "+record.State)
+	_, err = app.Retry(t.Context(), "absent")
+	equal(t, true, errors.Is(err, earshot.ErrNotFound))
+}
+
 func TestWhatMayHaveArrivedIsNotRepeatedWhereThatDoesHarm(t *testing.T) {
 	client, lost := losing(t, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/keys") && r.Method == "POST" })
 	app := clinic(t, service(t), "go-once")

@@ -268,7 +268,8 @@ func TestWhatAModelIsToldOfATrigger(t *testing.T) {
 		`{"call":{"state":"delivered","result":"at nine"}}`:                "at nine",
 		`{"call":{"state":"delivered","result":{"n":9007199254740993}}}`:   `{"n":9007199254740993}`,
 		`{"call":{"state":"failed","reason":"timeout","error":"silence"}}`: "Failed: timeout silence",
-		`{"call":{"state":"pending"}}`:                                     "Under way: it will be done, and its result is not there yet.",
+		`{"call":{"state":"failed","reason":"request","error":"POST https://a answered 422","result":{"message":"closed"}}}`: "Failed: request POST https://a answered 422: {\"message\":\"closed\"}",
+		`{"call":{"state":"pending"}}`: "Under way: it will be done, and its result is not there yet.",
 	} {
 		var of earshot.Match
 		must(t, json.Unmarshal([]byte(match), &of))

@@ -28,6 +28,7 @@ TOOLS: List[Tool] = [
     {"name": "double", "answer": {"within": "1m"}, "request": {"timeout": "1m"}, "schema": [{"parameter": "n", "type": "integer"}]},
     {"name": "refund", "confirm": "always", "schema": [{"parameter": "order", "type": "string"}]},
     {"name": "light", "settle": "60s"},
+    {"name": "away", "url": "http://127.0.0.1:9/nobody"},
 ]
 
 
@@ -89,7 +90,9 @@ class Story(unittest.TestCase):
         self.assertNotEqual("confirming", visit.confirm(waits["triggerId"], waits["digest"])["state"])
         self.assertEqual("cancelled", visit.deny(visit.fire("refund", {"order": "B2"})["triggerId"])["state"])
         self.assertEqual("cancelled", visit.cancel(visit.fire("light")["triggerId"])["state"])
-        visit.draft("I want an appointment on Friday", message_id="m1")
+        pending = self.clinic.fire("away")["triggerId"]
+        self.assertEqual((pending, "pending"), (self.clinic.retry(pending)["triggerId"], self.clinic.retry(pending)["state"]))
+        visit.draft("Ich möchte einen Termin", message_id="m1", language="de", time_zone="Europe/Berlin", metadata={"line": 2}, id_tokens={"corp": "x"}, explain=True)
         draft = visit.draft("I want an appointment on Monday", message_id="m1")
         self.assertEqual("draft", draft["matches"][0].get("state"))
         self.assertEqual("Monday", visit.commit("m1")["matches"][0]["values"]["day"])

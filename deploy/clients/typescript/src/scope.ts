@@ -112,9 +112,10 @@ export abstract class Scope {
     return this.request('GET', `${this.app}${join('triggers', triggerId)}`);
   }
 
-  /** Delivers again what has failed of a trigger. */
+  /** Delivers again what has failed of a trigger, and reads its record. */
   async retry(trigger: Trigger): Promise<Schemas['Record']> {
-    return this.#decide(trigger, 'retry');
+    await this.#decide(trigger, 'retry'); // the answer has no body
+    return this.trigger(idOf(trigger));
   }
 
   /** Lets a match or a `tool.confirm` event go that waits for a yes. */
@@ -143,8 +144,7 @@ export abstract class Scope {
   }
 
   #decide(trigger: Trigger, how: string, body?: unknown): Promise<Schemas['Record']> {
-    const id = typeof trigger === 'string' ? trigger : trigger.triggerId;
-    return this.request('POST', `${this.app}${join('triggers', id)}/${how}`, { body });
+    return this.request('POST', `${this.app}${join('triggers', idOf(trigger))}/${how}`, { body });
   }
 
   /** The events as they come, on a connection of their own: `for await (const event of session.events())`. */
@@ -207,6 +207,8 @@ export abstract class Scope {
     }
   }
 }
+
+const idOf = (trigger: Trigger): string => (typeof trigger === 'string' ? trigger : trigger.triggerId);
 
 export const nameOf = (tool: ToolDefinition | string): string => (typeof tool === 'string' ? tool : tool.name);
 

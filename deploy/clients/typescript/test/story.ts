@@ -30,10 +30,11 @@ const call = defineTool({
 });
 const refund = defineTool({ name: 'refund', description: 'Pay back', confirm: 'always', parameters: [{ name: 'order', type: 'string', description: 'its number' }] });
 const light = defineTool({ name: 'light', description: 'Turn on the light', settle: '60s' });
+const away = defineTool({ name: 'away', description: 'Call somebody who is away', url: 'http://127.0.0.1:9/nobody' });
 
 const backEnd = new Earshot({ url: EARSHOT_URL, app, token: EARSHOT_KEY });
 await backEnd.put({ name: 'Clinic', settings: { chatEvents: true } });
-await backEnd.putTools('booking', [appointment, call, refund, light]);
+await backEnd.putTools('booking', [appointment, call, refund, light, away]);
 
 /** What a page does to begin: it gets a token of its session from its back-end. */
 const frontEnd = (session: string, more = {}) =>
@@ -103,6 +104,8 @@ test('a user says yes or no to what waits', async () => {
   assert.notEqual((await visit.confirm(waiting.data)).state, 'confirming');
   assert.equal((await visit.deny(await visit.fire('refund', { order: 'B2' }))).state, 'cancelled');
   assert.equal((await visit.cancel(await visit.fire(light, {}))).state, 'cancelled');
+  const pending = await backEnd.fire(away, {});
+  assert.deepEqual([await backEnd.retry(pending), await backEnd.retry(pending.triggerId)].map(({ triggerId, state }) => [triggerId, state]), Array(2).fill([pending.triggerId, 'pending']));
   await visit.draft('I want an appointment on', { messageId: 'm1' });
   const draft = await visit.draft('I want an appointment on Monday', { messageId: 'm1' });
   assert.equal(draft.matches[0]?.state, 'draft');

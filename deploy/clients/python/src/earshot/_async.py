@@ -292,8 +292,9 @@ class AsyncScope:
         return cast(types.Record, await self._service.send("GET", f"{self._app}{join('triggers', trigger_id)}"))
 
     async def retry(self, trigger_id: str) -> types.Record:
-        """Delivers again what has failed of a trigger."""
-        return await self._decide(trigger_id, "retry")
+        """Delivers again what has failed of a trigger, and reads its record."""
+        await self._decide(trigger_id, "retry")  # the answer has no body
+        return await self.trigger(trigger_id)
 
     async def confirm(self, trigger_id: str, digest: str) -> types.Record:
         """Lets a trigger go that waits for a yes. The digest is that of its match or its tool.confirm."""
@@ -463,9 +464,9 @@ class AsyncSession(AsyncScope):
         """
         return await self._post(text, message_id or new_id(), id_tokens, present(dryRun=dry_run, explain=explain), actor=actor, language=language, timeZone=time_zone, metadata=metadata, user=user)
 
-    async def draft(self, text: str, *, message_id: str) -> Said:
+    async def draft(self, text: str, *, message_id: str, language: Optional[str] = None, time_zone: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None, user: Optional[str] = None, id_tokens: Mapping[str, str] = {}, explain: Optional[bool] = None) -> Said:
         """Matches what a user has said so far, as an interim transcript: nothing fires. The same id with another text replaces it."""
-        return await self._post(text, message_id, {}, {}, actor="user", final=False)
+        return await self._post(text, message_id, id_tokens, present(explain=explain), actor="user", language=language, timeZone=time_zone, metadata=metadata, user=user, final=False)
 
     async def _post(self, text: str, message_id: str, id_tokens: Mapping[str, str], query: Dict[str, Any], **more: Any) -> Said:
         headers = {f"{service}_token": token for service, token in id_tokens.items()}
