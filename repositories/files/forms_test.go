@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -217,6 +218,39 @@ func TestASermasFolderIsAnApp(t *testing.T) {
 		`settings.json:1:27: the setting "avatar" is left out: Earshot has no use for it`,
 		`settings.json:1:52: the model for "chat" is left out: Earshot has no use for it`,
 	}, lines(set.Notes))
+}
+
+func TestEverySettingCountsInTheFolderOfASermasApp(t *testing.T) {
+	var definitions struct {
+		Defs struct {
+			Settings struct{ Properties map[string]any }
+		} `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(repositories.DefinitionSchema(), &definitions))
+	require.NotEmpty(t, definitions.Defs.Settings.Properties)
+	for name := range definitions.Defs.Settings.Properties {
+		folder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": name + ": null\n"})
+		set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+		require.NoError(t, err)
+		require.Empty(t, set.Notes, name)
+	}
+	folder(t, map[string]string{
+		"app.yaml":      "name: My clinic\n",
+		"settings.yaml": "language: en-GB\ntimeZone: Europe/Berlin\nchatEvents: true\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.NoError(t, set.Check())
+	require.Equal(t, map[string]string{"app": `{"name":"My clinic","settings":{"language":"en-GB","timeZone":"Europe/Berlin","chatEvents":true}}`}, bodies(set))
+}
+
+func TestALanguageOfSermasThatIsNoneIsLeftOut(t *testing.T) {
+	folder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": "chatModeEnabled: true\nlanguage: plain English\n"})
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.NoError(t, set.Check())
+	require.Equal(t, map[string]string{"app": `{"name":"My clinic","settings":{"chatModeEnabled":true}}`}, bodies(set))
+	require.Equal(t, []string{`settings.yaml:2:11: the setting "language" is left out: "plain English" is not the tag of a language, as de or de-AT`}, lines(set.Notes))
 }
 
 func TestASermasAppWithoutAnIDHasTheNameOfItsFolder(t *testing.T) {

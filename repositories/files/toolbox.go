@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/locale"
 )
 
 // kindWords are the terms that a document may begin with, including the plurals of some Toolbox versions.
@@ -259,12 +260,18 @@ func (c *collector) sermasApp(value *node) {
 // The fields of an app, its settings and their models that Earshot reads.
 var (
 	appFields      = []string{"name", "authServices", "sources", "settings", "signingSecret"}
-	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "prompt", "llm", "openai", "offline", "allowedOrigins", "limits"}
+	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "chatEvents", "language", "timeZone", "prompt", "llm", "openai", "offline", "webhooks", "allowedOrigins", "limits"}
 	modelFields    = []string{"tools", "when", "mostTools"}
 )
 
 // sermasSettings reads the settings of an app, without models of providers that have another name here.
 func (c *collector) sermasSettings(value *node) *node {
+	if spoken := value.get("language"); spoken != nil && spoken.kind == textValue {
+		if err := locale.CheckLanguage(spoken.text); err != nil { // SERMAS takes any text
+			c.notes.add(spoken.at, `the setting "language" is left out: %s`, err)
+			value = value.without("language")
+		}
+	}
 	next := c.withoutUnknown("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
 		if f.name != "llm" || f.value.kind != objectValue {
