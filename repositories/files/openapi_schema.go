@@ -75,7 +75,11 @@ func (im *openapi) merge(s *schema, source *node, depth int) {
 		return
 	}
 	s.description = cmp.Or(s.description, n.textOf("description"))
-	s.kind = cmp.Or(s.kind, kindIn(n.get("type")))
+	if s.kind == "" {
+		kinds := kindsIn(n.get("type"))
+		s.kind = cmp.Or(kinds...)
+		s.hintForms(len(kinds) - 1)
+	}
 	s.addKeywords(n)
 	for _, part := range n.itemsOf("allOf") {
 		im.merge(s, part, depth+1)
@@ -98,12 +102,17 @@ func (im *openapi) merge(s *schema, source *node, depth int) {
 			s.enum = constants
 		default:
 			im.merge(s, variants[0], depth+1)
-			if others := len(variants) - 1; others == 1 {
-				s.hints = append(s.hints, "or of 1 other form")
-			} else if others > 1 {
-				s.hints = append(s.hints, fmt.Sprintf("or of %d other forms", others))
-			}
+			s.hintForms(len(variants) - 1)
 		}
+	}
+}
+
+// hintForms says that the API takes other forms, which are not tried.
+func (s *schema) hintForms(others int) {
+	if others == 1 {
+		s.hints = append(s.hints, "or of 1 other form")
+	} else if others > 1 {
+		s.hints = append(s.hints, fmt.Sprintf("or of %d other forms", others))
 	}
 }
 
@@ -162,7 +171,7 @@ func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node 
 		return bound
 	}
 	integer, ok := new(big.Int).SetString(bound.text, 10)
-	if kindIn(n.get("type")) == "integer" && ok {
+	if cmp.Or(kindsIn(n.get("type"))...) == "integer" && ok {
 		inclusive := *bound
 		inclusive.text = integer.Add(integer, big.NewInt(step)).String()
 		return &inclusive
@@ -171,18 +180,18 @@ func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node 
 	return nil
 }
 
-// kindIn reads type, which is a list in version 3.1; null is skipped.
-func kindIn(n *node) string {
-	kinds := []*node{n}
+// kindsIn reads type, which is a list in version 3.1; null is skipped.
+func kindsIn(n *node) (kinds []string) {
+	entries := []*node{n}
 	if n != nil && n.kind == listValue {
-		kinds = n.items
+		entries = n.items
 	}
-	for _, entry := range kinds {
+	for _, entry := range entries {
 		if name, ok := entry.scalarText(); ok && slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object"}, name) {
-			return name
+			kinds = append(kinds, name)
 		}
 	}
-	return ""
+	return kinds
 }
 
 func wordsOfName(name string) string {
@@ -203,6 +212,10 @@ func (im *openapi) rules(target *node, s schema, description string, loose bool,
 	keepFormat := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.defaultValue == nil || ok && format.Flaw(defaultText) == "")
 	if s.format != "" && !keepFormat && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
 		s.hints = append([]string{"format " + fault.Clip(s.format)}, s.hints...)
+	}
+	allowed, others := allowedOf(s.enum, kind)
+	if !loose {
+		s.hintForms(others)
 	}
 	if len(s.hints) > 0 {
 		description = strings.TrimSpace(description) + " (" + strings.Join(s.hints, ", ") + ")"
@@ -225,7 +238,7 @@ func (im *openapi) rules(target *node, s schema, description string, loose bool,
 	if keepFormat {
 		im.set(target, "format", s.format)
 	}
-	if allowed := allowedOf(s.enum, kind); len(allowed) > 0 {
+	if len(allowed) > 0 {
 		target.add("allowedValues", at, &node{kind: listValue, items: allowed})
 	}
 	if s.minimum != nil && (kind == "integer" || kind == "number") {
@@ -282,14 +295,14 @@ func fits(value *node, kind string) bool {
 	return false
 }
 
-// allowedOf returns the values of an enum. A text that is a regular expression is escaped.
-func allowedOf(enum []*node, kind string) []*node {
-	var allowed []*node
+// allowedOf returns the values of an enum, and how many have another kind. A text that is a regular expression is escaped.
+func allowedOf(enum []*node, kind string) (allowed []*node, others int) {
 	for _, value := range enum[:min(len(enum), maxEnumEntries)] {
 		if kind == "string" && value.kind != textValue && value.unquoted != "" { // a version, a year
 			value = newText(value.unquoted, value.at)
 		}
 		if !fits(value, kind) {
+			others++
 			continue
 		}
 		if value.kind == textValue && strings.ContainsAny(value.text, `[](){}^$|*+?\`) {
@@ -297,7 +310,7 @@ func allowedOf(enum []*node, kind string) []*node {
 		}
 		allowed = append(allowed, withoutVariables(value))
 	}
-	return allowed
+	return allowed, others
 }
 
 // withoutVariables copies a value with variables escaped.
