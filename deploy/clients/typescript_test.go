@@ -133,7 +133,8 @@ func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
 
 func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
 	folder := withPackages(t, "typescript")
-	file := testbed.Got(os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json")))(t)
+	// Generators of code read 3.0, and hardly any reads 3.1, of which nothing is needed here.
+	file := testbed.Got(os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.0.0-without-$id.json")))(t)
 	defer file.Close()
 	official := testbed.Got(jsonschema.UnmarshalJSON(file))(t)
 	compiler := jsonschema.NewCompiler()

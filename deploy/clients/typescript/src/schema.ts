@@ -6969,7 +6969,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "appId": "clinic",
-                 *       "id": "t1.event",
+                 *       "id": "t1",
                  *       "messageId": "m1",
                  *       "name": "request-for-appointment",
                  *       "repositoryId": "booking",
@@ -6993,7 +6993,7 @@ export interface operations {
                 "application/json": {
                     /** @description The app. */
                     appId: components["schemas"]["Id"];
-                    /** @description The event; the same on every attempt. */
+                    /** @description The trigger; the same on every attempt. */
                     id: string;
                     /** @description The message that led here; missing where there was none. */
                     messageId?: string;
