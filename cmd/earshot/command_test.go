@@ -58,6 +58,8 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"aply", "-f", "x"}, `unknown command "aply" for "earshot"; did you mean "apply"?`},
 		{[]string{"help", "sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
 		{[]string{"help", "triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
+		{[]string{"import", "petstore.yaml"}, `unknown command "petstore.yaml" for "earshot import"; write earshot import openapi petstore.yaml (see: earshot import --help)`},
+		{[]string{"import", "opnapi", "petstore.yaml"}, `unknown command "opnapi" for "earshot import"; did you mean "openapi"?`},
 		{[]string{"explain"}, `unknown command "explain" for "earshot"; earshot chat shows why with /why`},
 		{[]string{"start"}, "earshot dev runs all in one process"},
 		{[]string{"dev", "--port", "9000"}, "unknown flag: --port; use --addr, as in --addr 127.0.0.1:9000"},

@@ -230,8 +230,13 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	hint := elsewhere[args[0]]
-	if hint == "" || cmd.HasParent() {
-		hint = cmp.Or(fault.DidYouMean(args[0], names).String(), "; there are "+strings.Join(names, ", "))
+	near := fault.DidYouMean(args[0], names).String()
+	switch {
+	case hint != "" && !cmd.HasParent():
+	case near == "" && len(names) == 1: // the argument was meant for it
+		hint = fmt.Sprintf("; write %s %s %s", cmd.CommandPath(), names[0], fault.Clip(args[0]))
+	default:
+		hint = cmp.Or(near, "; there are "+strings.Join(names, ", "))
 	}
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }
