@@ -56,6 +56,26 @@ func TestEveryOperationSaysWhatItTakes(t *testing.T) {
 	}
 }
 
+// Generated clients make a header of the name of each security scheme, also of those that are not used.
+func TestHeadersOfTheDescriptionAreOnesThatCanBeSent(t *testing.T) {
+	s := apitest.Serve(t)
+	names := 0
+	for _, kind := range []string{"securitySchemes", "parameters"} {
+		for key, one := range s.Description.At("/components/" + kind) {
+			if described := one.(map[string]any); described["in"] == "header" {
+				names++
+				require.Regexp(t, "^[A-Za-z0-9_-]+$", described["name"], key)
+			}
+		}
+	}
+	require.NotZero(t, names)
+	for _, path := range []string{"/v1/apps/{appId}/sessions/{sessionId}/messages", "/v1/apps/{appId}/mcp", "/v1/apps/{appId}/triggers"} {
+		operation := s.Description.Document["paths"].(map[string]any)[path].(map[string]any)["post"].(map[string]any)
+		require.Equal(t, 1, strings.Count(operation["description"].(string), "{name}_token"), path)
+		require.Len(t, operation["security"], 1, path)
+	}
+}
+
 func TestEveryListHasPagesOfOneKind(t *testing.T) {
 	s := apitest.Serve(t)
 	lists := 0

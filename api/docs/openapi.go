@@ -199,7 +199,8 @@ func answersOf(endpoint Route) map[string]string {
 }
 
 // securityOf returns the keys for an operation: one with one of the roles, which are scopes, and session for a
-// session's token; plus a user's ID token if the operation accepts it.
+// session's token. A user's ID token is no scheme, since its header has the name of an authService of the app:
+// generated clients would send a header of the scheme's name.
 func securityOf(operation object, endpoint Route) []any {
 	if endpoint.Open {
 		return []any{}
@@ -211,12 +212,13 @@ func securityOf(operation object, endpoint Route) []any {
 	if endpoint.FrontEnd {
 		roles = append(roles, "session")
 	}
-	needed := []any{object{"key": roles}}
 	if operation["x-idToken"] == true {
 		delete(operation, "x-idToken")
-		needed = append(needed, object{"key": roles, "idToken": []any{}})
+		if about, _ := operation["description"].(string); !strings.Contains(about, "{name}_token") {
+			operation["description"] = about + " A user's ID token, if any, goes in the header {name}_token of an authService."
+		}
 	}
-	return needed
+	return []any{object{"key": roles}}
 }
 
 func reference(kind, name string) object {

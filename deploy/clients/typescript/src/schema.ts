@@ -415,7 +415,7 @@ export interface paths {
         put?: never;
         /**
          * Post a chat message
-         * @description Fires the tools that the message calls for, and answers with the result. Send a user's ID token in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again gets the same answer and fires nothing. With dryRun=true nothing is stored, fired or counted, and effects have the state dry. In a dry run, the messageId of a message in the history gives place and time, or history says what came before, and now the time. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript. A draft is matched at once, with the state draft, and nothing is fired, stored or published. It is kept for 60 seconds. Another text with the same messageId replaces it. The commit, or the same text with final=true, decides it as it was matched.
+         * @description Fires the tools that the message calls for, and answers with the result. Send a user's ID token in the header {name}_token of an authService: google_token for a service that is called google. What cannot be delivered yet is pending. The same messageId again gets the same answer and fires nothing. With dryRun=true nothing is stored, fired or counted, and effects have the state dry. In a dry run, the messageId of a message in the history gives place and time, or history says what came before, and now the time. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript. A draft is matched at once, with the state draft, and nothing is fired, stored or published. It is kept for 60 seconds. Another text with the same messageId replaces it. The commit, or the same text with final=true, decides it as it was matched.
          */
         post: operations["postMessage"];
         delete?: never;
@@ -811,7 +811,7 @@ export interface paths {
         put?: never;
         /**
          * Fire a tool of the app
-         * @description As in a session, with the app-scoped tools only.
+         * @description As in a session, with the app-scoped tools only. A user's ID token, if any, goes in the header {name}_token of an authService.
          */
         post: operations["fireInApp"];
         /**
