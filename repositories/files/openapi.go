@@ -55,7 +55,7 @@ type OpenAPI struct {
 // FromOpenAPI converts an OpenAPI document, version 3.0 to 3.2, in JSON or YAML, to a file. The error is Faults. It
 // reads no other document than the overlays of the options, and fetches nothing.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
-	im := &openapi{file: path, options: options, toolNames: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
+	im := &openapi{file: path, options: options, toolNames: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}, schemas: map[*node]schema{}, inner: map[*node]string{}}
 	order := append([]string{path}, options.Overlays...)
 	fail := func() (*OpenAPI, error) { return nil, im.faults.sorted(order).err() }
 	source, err := readSource(path, options.Stdin, maxDescriptionBytes, "an OpenAPI document is read up to that length")
@@ -229,29 +229,41 @@ type openapi struct {
 	base           string // the baseUrl of the sources
 	tools          []*node
 	operationCount int
-	resolveSteps   int // followed references
+	steps          int // of all work that references multiply
 	overLimit      bool
 	targets        map[string]*node // of followed references
+	schemas        map[*node]schema // that have been read
+	inner          map[*node]string // members of an object in another, as described
 	schemes        map[string]*securityScheme
 	grantedSources []*grantedSource
 	notesGiven     map[string]bool // notes on credentials, to avoid repetitions
 }
 
 const (
-	// maxSteps bounds the followed references: a few lines can expand beyond memory.
-	maxSteps = 250_000
+	// maxSteps bounds the work: a few lines can expand beyond memory.
+	maxSteps = 8_000_000
+	// referenceSteps is the work of a followed reference; that of a schema which has been read is one step.
+	referenceSteps = 8
 	// maxHops bounds a chain of references.
 	maxHops = 32
 )
 
+// worked counts steps, and reports whether there may be more.
+func (im *openapi) worked(steps int) bool {
+	if im.steps += steps; im.steps <= maxSteps {
+		return true
+	}
+	if !im.overLimit {
+		im.faults.add(im.root.at, "refers to its parts so often that it cannot be read; its schemas contain each other many times")
+	}
+	im.overLimit = true
+	return false
+}
+
 // resolved follows the references of a node. It returns nil after a fault.
 func (im *openapi) resolved(n *node) *node {
 	for range maxHops {
-		if im.resolveSteps++; im.resolveSteps > maxSteps {
-			if !im.overLimit {
-				im.faults.add(im.root.at, "refers to its parts so often that it cannot be read; its schemas contain each other many times")
-			}
-			im.overLimit = true
+		if !im.worked(referenceSteps) {
 			return nil
 		}
 		reference := n.field("$ref")

@@ -45,8 +45,12 @@ type schema struct {
 	readOnly         bool
 }
 
-// schemaOf reads a schema with its references, and guesses a missing kind.
+// schemaOf reads a schema with its references, and guesses a missing kind. In large documents most schemas are members of
+// many others, so each is read once.
 func (im *openapi) schemaOf(source *node) schema {
+	if s, ok := im.schemas[source]; ok && im.worked(1) {
+		return s
+	}
 	s := schema{required: map[string]bool{}}
 	im.merge(&s, source, 0)
 	switch {
@@ -60,6 +64,8 @@ func (im *openapi) schemaOf(source *node) schema {
 	case len(s.enum) > 0 && s.enum[0].kind == booleanValue:
 		s.kind = "boolean"
 	}
+	s.hints = slices.Clip(s.hints) // callers add to them
+	im.schemas[source] = s
 	return s
 }
 
@@ -268,7 +274,12 @@ func (im *openapi) members(s schema, depth int) string {
 			part += ", required"
 		}
 		if memberSchema.kind == "object" && depth == 0 {
-			if nested := im.members(memberSchema, depth+1); nested != "" {
+			nested, ok := im.inner[member.value]
+			if !ok {
+				nested = im.members(memberSchema, depth+1)
+				im.inner[member.value] = nested
+			}
+			if nested != "" {
 				part += ": {" + nested + "}"
 			}
 		}

@@ -188,6 +188,26 @@ func TestSchemasThatContainThemselvesAreReadAllTheSame(t *testing.T) {
 	require.ErrorContains(t, err, "refers to its parts so often")
 }
 
+// Large APIs have hundreds of schemas, each of which names a dozen others.
+func TestLargeDocumentIsRead(t *testing.T) {
+	const count = 400
+	var schemas, paths []string
+	for i := range count {
+		members := []string{fmt.Sprintf(`"own":{"type":"string","description":"of %d"}`, i)}
+		for k := range 12 {
+			members = append(members, fmt.Sprintf(`"r%d":{"$ref":"#/components/schemas/S%d"}`, k, (i*7+k*11+3)%count))
+		}
+		schemas = append(schemas, fmt.Sprintf(`"S%d":{"allOf":[{"$ref":"#/components/schemas/Base"},{"type":"object","properties":{%s}}]}`, i, strings.Join(members, ",")))
+		paths = append(paths, strings.ReplaceAll(posting(fmt.Sprintf(`{"$ref":"#/components/schemas/S%d"}`, i)), `x"`, fmt.Sprintf(`x%d"`, i)))
+	}
+	document := api(strings.Join(paths, ","), `"Base":{"type":"object","properties":{"id":{"type":"string","readOnly":true}}},`+strings.Join(schemas, ","))
+	_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document), Paths: []string{"/x1"}})
+	require.ErrorContains(t, err, "has 111 operations", "it is read, and is more than a file has")
+	made, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document), Paths: []string{"/x11"}})
+	require.NoError(t, err)
+	require.Equal(t, 11, made.Tools)
+}
+
 func TestDocumentOfMoreToolsThanAFileHasIsTakenInParts(t *testing.T) {
 	var paths []string
 	var parameters []string
