@@ -206,6 +206,17 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	fires(t, s, 1) // a fault fires nothing
 }
 
+func TestANameThatIsNearlyThatOfAToolIsCorrected(t *testing.T) {
+	a := agentAt(agents(t, greets), agentsOfSession, `{}`)
+	for name, want := range map[string]string{
+		"great":  `unknown tool "great": it is not in scope here, or was just taken; did you mean "greet"?`,
+		"refund": `unknown tool "refund": it is not in scope here, or was just taken; list the tools again`,
+	} {
+		_, fault, _ := a.rpc("tools/call", `"name":"`+name+`","arguments":{"name":"Ann"}`)
+		require.Equal(t, []any{-32602., want}, []any{fault["code"], fault["message"]})
+	}
+}
+
 func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 	s := agents(t, `{"name":"route","description":"Routes","url":"https://example.org/route","parameters":{"type":"object","properties":{
 		"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"Count"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}}}}`)

@@ -67,7 +67,8 @@ func (x *rpcCall) callTool() (any, error) {
 		return x.toolError(fault), nil
 	}
 	if errors.Is(err, trigger.ErrNotInScope) {
-		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken; list the tools again")
+		_, suggestion, _ := strings.Cut(err.Error(), trigger.ErrNotInScope.Error())
+		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken"+cmp.Or(suggestion, "; list the tools again"))
 	}
 	return result, err
 }
