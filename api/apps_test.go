@@ -20,59 +20,30 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/audit"
-	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/query"
 	"earshot/trigger/usage"
 )
 
-func clinic() *repositories.App {
-	return &repositories.App{
-		ID: "clinic", Name: "Clinic", SigningSecret: secret.New("whsec_plantedA"),
-		Modules: []repositories.Module{{ID: "calendar", Secret: secret.New("planted"), TokenURL: "https://id.example.org/token"}},
-	}
-}
-
-func TestPutAppSays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
-	for created, status := range map[bool]int{true: 201, false: 200} {
-		s := start(t)
-		s.store.created = created
-		got := s.Call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
-		got.Is(status, `{"appId":"clinic","name":"Clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}`)
-		put := s.store.last()
-		require.Equal(t, "ChangeApp", put.Method)
-		require.Equal(t, "Clinic", put.Args[0].(*repositories.App).Name)
-	}
-}
-
-func TestCredentialsOfAnAppAreNeverAnswered(t *testing.T) {
-	s := start(t)
-	s.store.apps = []*repositories.App{clinic()}
-	body := `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
-	for _, got := range []apitest.Answer{
-		s.Call("PUT", "/v1/apps/clinic", body),
-		s.Call("GET", "/v1/apps/clinic", ""),
-		s.Call("GET", "/v1/apps", ""),
-	} {
-		require.Equal(t, 200, got.StatusCode, string(got.Body))
-		require.Contains(t, string(got.Body), `"***"`)
-		require.NotContains(t, string(got.Body), "planted")
-	}
-	require.NotContains(t, s.Log.String(), "planted")
-}
-
 func TestListsArePagedAndNeverNull(t *testing.T) {
-	s := start(t)
-	s.Call("GET", "/v1/apps", "").Is(200, `{"items":[]}`)
-	require.Equal(t, asked{"Apps", []any{"", 50}}, s.store.last())
-
-	s.store.apps, s.store.next = []*repositories.App{{ID: "clinic"}}, "clinic"
-	next := cursorIn("/v1/apps", "clinic")
-	s.Call("GET", "/v1/apps?limit=1&after=aWQ6YmFrZXJ5", "").Is(200,
-		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"`+next+`"}`)
-	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last(), "as it was before cursors named their list")
-	s.Call("GET", "/v1/apps?after="+next, "").Is(200, "")
-	require.Equal(t, asked{"Apps", []any{"clinic", 50}}, s.store.last())
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("GET", "/v1/apps", "").Is(200, `{"items":[]}`)
+	for _, id := range []string{"bakery", "clinic", "shop"} {
+		w.Call("PUT", "/v1/apps/"+id, `{}`).Is(201, "")
+	}
+	page := func(query string) (ids []string, next string) {
+		page := bodyOf[pageOf[struct{ AppID string }]](w.Call("GET", "/v1/apps?"+query, "").Is(200, ""))
+		for _, item := range page.Items {
+			ids = append(ids, item.AppID)
+		}
+		return ids, page.Next
+	}
+	ids, next := page("limit=1&after=aWQ6YmFrZXJ5")
+	require.Equal(t, []string{"clinic"}, ids, "after a cursor as it was before cursors named their list")
+	require.Equal(t, cursorIn("/v1/apps", "clinic"), next)
+	ids, next = page("after=" + next)
+	require.Equal(t, []string{"shop"}, ids)
+	require.Empty(t, next)
 }
 
 // known are models that can be asked.
@@ -86,13 +57,12 @@ func (k known) CheckModel(named string) error {
 }
 
 func TestAModelThatCannotBeAskedIsAFaultOfTheSettings(t *testing.T) {
-	s := start(t, func(o *api.Options) { o.Models = known("openai/gpt-4o-mini") })
+	s := atClinic(t, func(o *api.Options) { o.Models = known("openai/gpt-4o-mini") })
 	const claude = `{"settings":{"llm":{"tools":"anthropic/claude-haiku-4-5"}}}`
 	for _, path := range []string{"/v1/apps/clinic", "/v1/apps/clinic?dryRun=true"} {
 		faults := s.Call("PUT", path, claude).Problem(400)
 		require.Contains(t, faults["/settings/llm/tools"], "set ANTHROPIC_API_KEY")
 	}
-	require.Zero(t, s.store.count())
 	s.Call("PUT", "/v1/apps/clinic", claude, "Prefer: handling=lenient").Is(200, "")
 	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"llm":{"tools":"openai/gpt-4o-mini"}}}`).Is(200, "")
 	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(200, "")
@@ -181,7 +151,7 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 	s.Call("GET", "/v1/apps/clinic/sources?limit=1&after="+base64.RawURLEncoding.EncodeToString([]byte("id:crm")), "").Is(200,
 		`{"items":[{"name":"plain","type":"http","host":"api.example:80","reachable":true,"checked":"2026-12-01T09:00:00Z"}],"next":"`+cursorIn("/v1/apps/:appId/sources\nclinic", "plain")+`"}`)
 	require.EqualValues(t, 5, looks.Load(), "a look is good for a while")
-	s.store.err = repositories.ErrNotFound
+	s.store.apps = nil
 	s.Call("GET", "/v1/apps/clinic/sources", "").Problem(404)
 }
 

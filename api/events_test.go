@@ -18,7 +18,6 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
 )
@@ -296,11 +295,9 @@ func TestASlowReaderIsCutOffAndOthersGoOn(t *testing.T) {
 }
 
 func TestWithoutAStreamToReadItIs503(t *testing.T) {
-	s := start(t)
-	s.store.apps = []*repositories.App{{ID: "clinic"}}
+	s := atClinic(t)
 	s.Call("GET", sessionEvents, "").Problem(503)
-	s.store.err = repositories.ErrNotFound
-	s.Call("GET", sessionEvents, "").Problem(404)
+	s.Call("GET", strings.Replace(sessionEvents, "clinic", "none", 1), "").Problem(404)
 	w := atClinic(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
 	require.Equal(t, 200, w.Call("HEAD", sessionEvents, "").StatusCode)
 }

@@ -20,7 +20,6 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
-	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
@@ -344,6 +343,6 @@ func TestAMessageSaysWhetherSomebodyAsksWhy(t *testing.T) {
 	for wish, asks := range map[string]bool{"": false, "?explain=true": true} {
 		s := start(t)
 		s.Call("POST", apitest.MessagesPath+wish, apitest.HelloBody, "Prefer: respond-async").Is(202, "")
-		require.Equal(t, asks, s.engine.last().Args[0].(trigger.Message).Explain)
+		require.Equal(t, asks, s.engine.posted().Explain)
 	}
 }

@@ -16,18 +16,16 @@ import (
 	"earshot/api/auth"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
-	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
-	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
-	"earshot/trigger/scope"
-	"earshot/trigger/trial"
 	"earshot/trigger/webhooks"
 )
 
+// faked is an API on doubles, for answers that a real store and engine cannot give on demand. They know messages, triggers and
+// apps. What else is asked of them panics, which is a 500: a request that is refused in another way has asked for nothing.
 type faked struct {
 	*apitest.Service
 	store  *storeDouble
@@ -35,11 +33,10 @@ type faked struct {
 }
 
 func start(t testing.TB, change ...func(*api.Options)) faked {
-	keys, engine := &storeDouble{}, &engineDouble{}
+	apps, engine := &storeDouble{}, &engineDouble{}
 	return faked{apitest.Serve(t, append([]func(*api.Options){func(o *api.Options) {
-		o.Keys, o.Store, o.Engine, o.NewID = keys, keys, engine, func() string { return "made-1" }
-		o.Webhooks, o.Rehearser = &webhooksDouble{}, rehearserDouble{}
-	}}, change...)...), keys, engine}
+		o.Keys, o.Store, o.Engine, o.NewID = keysOf{}, apps, engine, func() string { return "made-1" }
+	}}, change...)...), apps, engine}
 }
 
 func atClinic(t *testing.T, change ...func(*api.Options)) apitest.World {
@@ -67,346 +64,90 @@ type keysOf struct {
 
 var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
 
-// asked is a call of a double.
-type asked struct {
-	Method string
-	Args   []any
-}
-
-// double returns configured answers and records its calls.
-type double struct {
-	mu    sync.Mutex
-	calls []asked
-
-	err          error
-	created      bool
-	next         string
-	apps         []*repositories.App
-	repositories []*repositories.Repository
-	answer       json.RawMessage
-	entries      []query.Entry
-	records      []query.Record
-}
-
-// took records a call, and returns the configured error.
-func (d *double) took(method string, args ...any) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls = append(d.calls, asked{method, args})
-	return d.err
-}
-
-// firstOf is the first of what is there, unless there is an error.
-func firstOf[T any](list []T, err error) (first T, _ error) {
-	if err != nil || len(list) == 0 {
-		return first, cmp.Or(err, error(repositories.ErrNotFound))
-	}
-	return list[0], nil
-}
-
-func (d *double) last() asked {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.calls) == 0 {
-		return asked{}
-	}
-	return d.calls[len(d.calls)-1]
-}
-
-func (d *double) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.calls)
-}
-
-// storeDouble replaces the store where a test needs an answer that a real one cannot give on demand.
+// storeDouble knows apps.
 type storeDouble struct {
-	auth.Keys // has what no test asks for
-	double
-	versionsDouble
-	testsDouble
+	api.Store
+	apps []*repositories.App
 }
 
-// versionsDouble has one version of each repository.
-type versionsDouble struct{}
-
-func (versionsDouble) Versions(context.Context, string, string, int, int) ([]store.Version, int, error) {
-	return []store.Version{{Number: 1, Operation: "created"}}, 0, nil
-}
-
-func (versionsDouble) Version(context.Context, string, string, int) (store.Version, *repositories.Repository, error) {
-	return store.Version{Number: 1, Operation: "deleted"}, nil, nil
-}
-
-func (versionsDouble) RestoreChange(_ context.Context, appID, id string, _ int) (store.RepositoryChange, error) {
-	return store.ReplaceChange(&repositories.Repository{AppID: appID, ID: id}), nil
-}
-
-func (versionsDouble) NextRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, error) {
-	return change.Next(&repositories.Repository{})
-}
-
-// testsDouble keeps one test, whatever its name.
-type testsDouble struct{}
-
-var someTest = &store.Test{Name: "t", Body: json.RawMessage(`{"chat":[{"user":"hello"}]}`)}
-
-func (testsDouble) PutTest(context.Context, string, string, json.RawMessage) (*store.Test, bool, error) {
-	return someTest, false, nil
-}
-func (testsDouble) Test(context.Context, string, string) (*store.Test, error) { return someTest, nil }
-func (testsDouble) Tests(context.Context, string, string, int) ([]*store.Test, string, error) {
-	return []*store.Test{someTest}, "", nil
-}
-func (testsDouble) DeleteTest(context.Context, string, string) error { return nil }
-
-// rehearserDouble finds no difference.
-type rehearserDouble struct{}
-
-func (rehearserDouble) Rehearse(context.Context, trial.Change) (*trial.Outcome, error) {
-	return &trial.Outcome{Differences: []trial.Difference{}, Tests: []trial.TestOutcome{}, Notes: []string{}}, nil
-}
-
-func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*repositories.App, bool, error) {
-	there := &repositories.App{ID: change.AppID}
-	if !s.created {
-		there.Revision = "before"
+func (s *storeDouble) App(context.Context, string) (*repositories.App, error) {
+	if len(s.apps) == 0 {
+		return nil, repositories.ErrNotFound
 	}
-	app, err := change.Next(there)
-	return app, s.created, errors.Join(err, s.took("ChangeApp", app))
+	return s.apps[0], nil
 }
 
-func (s *storeDouble) PutSession(_ context.Context, session *repositories.Session) (bool, error) {
-	return s.created, s.took("PutSession", session)
+func (s *storeDouble) Apps(context.Context, string, int) ([]*repositories.App, string, error) {
+	return s.apps, "", nil
 }
 
-func (s *storeDouble) CheckTemplates(context.Context, *repositories.Session) error { return nil }
-
-func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repositories.Session, error) {
-	return &repositories.Session{AppID: appID, ID: sessionID}, s.took("Session", appID, sessionID)
-}
-
-func (s *storeDouble) Sessions(_ context.Context, asked store.SessionQuery) ([]*repositories.Session, string, error) {
-	return nil, s.next, s.took("Sessions", asked)
-}
-
-func (s *storeDouble) SessionsOf(_ context.Context, appID, user, after string, limit int) ([]string, string, error) {
-	return nil, s.next, s.took("SessionsOf", appID, user, after, limit)
-}
-
-func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI, error) {
-	return repositories.OpenAI{}, s.err
-}
-
-func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
-	return firstOf(s.apps, s.took("App", appID))
-}
-
-func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repositories.App, string, error) {
-	return s.apps, s.next, s.took("Apps", after, limit)
-}
-
-func (s *storeDouble) PreviewApp(_ context.Context, change store.AppChange, _ string) (string, error) {
-	return store.WouldLeave, s.took("PreviewApp", change)
-}
-
-func (s *storeDouble) PreviewRepository(_ context.Context, change store.RepositoryChange, _ string) (string, error) {
-	return store.WouldLeave, s.took("PreviewRepository", change)
-}
-
-func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]string, error) {
-	return nil, s.err
-}
-
-func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Precondition) error {
-	return s.took("DeleteApp", appID)
-}
-
-func (s *storeDouble) ChangeRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, bool, error) {
-	there := &repositories.Repository{AppID: change.Scope.AppID, SessionID: change.Scope.SessionID, ID: change.ID}
-	if !s.created && len(s.repositories) > 0 {
-		there.Revision, there.Tools = "before", s.repositories[0].Tools
-	}
-	repository, err := change.Next(there)
-	return repository, s.created, errors.Join(err, s.took("ChangeRepository", repository))
-}
-
-func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
-	return firstOf(s.repositories, s.took("Repository", scope, id))
-}
-
-func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
-	return s.repositories, s.next, s.took("Repositories", scope, after, limit)
-}
-
-func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Precondition) error {
-	return s.took("DeleteRepository", scope, id)
-}
-
-func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) error {
-	return s.took("CloseSession", appID, sessionID)
-}
-
-// The double of the keys is part of the store's.
-
-func (s *storeDouble) Generation(_ context.Context, appID, _ string) (store.Generation, error) {
-	return store.Generation{App: appID}, s.err
-}
-
-func (s *storeDouble) CachedGeneration(_ context.Context, appID, _ string) (store.Generation, error) {
+func (*storeDouble) CachedGeneration(_ context.Context, appID, _ string) (store.Generation, error) {
 	return store.Generation{App: appID}, nil
 }
 
-func (s *storeDouble) LifeSince(context.Context, string, string) (time.Time, error) {
-	return time.Time{}, nil
-}
-
-func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
-	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.took("CreateKey", appID, asked)
-}
-
-func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]store.AppKey, string, error) {
-	return nil, s.next, s.took("AppKeys", appID, after, limit)
-}
-
-func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
-	return s.took("RevokeKey", appID, keyID)
-}
-
-// engineDouble stands for the ledger in the same way.
+// engineDouble returns configured answers, and keeps what it was asked for last.
 type engineDouble struct {
-	api.Engine // has what no test asks for
-	double
-	why  explain.Explanation
-	uses []query.ToolUse
-	// panics makes Post panic with this value.
-	panics any
+	api.Engine
+	mu      sync.Mutex
+	method  string
+	asked   any
+	err     error
+	answer  json.RawMessage
+	entries []query.Entry
+	records []query.Record
+	uses    []query.ToolUse
+	panics  any // the value with which Post panics
 }
+
+func (e *engineDouble) took(method string, asked any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.method, e.asked = method, asked
+	return e.err
+}
+
+func (e *engineDouble) posted() trigger.Message { return e.asked.(trigger.Message) }
 
 func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.RawMessage, error) {
-	e.took("Post", message)
+	err := e.took("Post", message)
 	if e.panics != nil {
 		panic(e.panics)
 	}
-	return e.answer, e.err
+	return e.answer, err
 }
 
 func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
 	return message.ID, e.took("PostAsync", message)
 }
 
-func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
-
-func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
-	return e.entries, e.next, e.took("History", asked)
-}
-
-func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
-
-func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (query.Answer, explain.Explanation, error) {
-	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, e.why, e.took("DryRun", message)
-}
-
 func (e *engineDouble) Draft(_ context.Context, message trigger.Message) (json.RawMessage, error) {
 	return e.answer, e.took("Draft", message)
 }
 
-func (e *engineDouble) CommitDraft(_ context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
-	return e.answer, e.took("CommitDraft", appID, sessionID, messageID)
-}
-
-func (e *engineDouble) CommitDraftAsync(_ context.Context, appID, sessionID, messageID string) error {
-	return e.took("CommitDraftAsync", appID, sessionID, messageID)
-}
-
-func (e *engineDouble) WithdrawDraft(_ context.Context, appID, sessionID, messageID string) error {
-	return e.took("WithdrawDraft", appID, sessionID, messageID)
-}
-
-func (e *engineDouble) ExplainDraft(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	return e.why, e.took("ExplainDraft", appID, sessionID, messageID)
-}
-
-func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (query.Entry, error) {
-	return firstOf(e.entries, e.took("Message", appID, sessionID, messageID))
-}
-
-func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	return e.why, e.took("Explain", appID, sessionID, messageID)
+func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (query.Answer, explain.Explanation, error) {
+	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, explain.Explanation{}, e.took("DryRun", message)
 }
 
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
 	return e.answer, e.took("Fire", direct)
 }
 
-func (e *engineDouble) Backlog(_ context.Context, appID string) (query.Backlog, error) {
-	return query.Backlog{}, e.took("Backlog", appID)
+func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
+
+func (e *engineDouble) Triggers(_ context.Context, query query.Triggers) ([]query.Record, string, error) {
+	return e.records, "", e.took("Triggers", query)
 }
 
-func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
-	return []scope.OpenCall{}, e.took("Open", appID, sessionID)
+func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
+	return e.entries, "", e.took("History", asked)
+}
+
+func (*engineDouble) FiredInSession(_ context.Context, _, sessionID, _ string) (bool, error) {
+	return sessionID == "s1", nil
 }
 
 func (e *engineDouble) Usage(_ context.Context, appID string) ([]query.ToolUse, error) {
 	return e.uses, e.took("Usage", appID)
-}
-
-func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name, after string, limit int) ([]scope.Tool, string, error) {
-	return nil, e.next, e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
-}
-
-func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error) {
-	return []scope.FoundTool{}, e.took("SearchTools", appID, sessionID, text, limit)
-}
-
-func (e *engineDouble) Examples(context.Context, repositories.Scope, string) []string { return nil }
-
-func (e *engineDouble) Triggers(_ context.Context, query query.Triggers) ([]query.Record, string, error) {
-	return e.records, e.next, e.took("Triggers", query)
-}
-
-func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (query.Record, error) {
-	return firstOf(e.records, e.took("Trigger", appID, triggerID))
-}
-
-func (e *engineDouble) FiredInSession(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
-	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.took("FiredInSession", appID, sessionID, triggerID)
-}
-
-func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (query.Record, error) {
-	return firstOf(e.records, e.took("Answer", appID, triggerID, given))
-}
-
-func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
-	return firstOf(e.records, e.took("Confirm", appID, triggerID, digest, by))
-}
-
-func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
-	return firstOf(e.records, e.took("Deny", appID, triggerID, digest, by))
-}
-
-func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (query.Record, error) {
-	return firstOf(e.records, e.took("Cancel", appID, triggerID, by))
-}
-
-func (e *engineDouble) Remove(_ context.Context, appID, triggerID string) error {
-	return e.took("Remove", appID, triggerID)
-}
-
-func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by string) (int, error) {
-	return 3, e.took("RetryAll", query, by)
-}
-
-func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
-	return 4, e.took("CountFailed", query)
-}
-
-func (e *engineDouble) Purge(_ context.Context, query query.Triggers) (int, error) {
-	return 2, e.took("Purge", query)
-}
-
-func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
-	return e.took("Retry", appID, triggerID, by)
 }
 
 // webhooksDouble has one webhook, of every app.

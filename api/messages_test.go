@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
-	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
 
@@ -25,7 +25,7 @@ func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
 	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
 	require.Equal(t, string(s.engine.answer)+"\n", string(got.Body))
 
-	message := s.engine.last().Args[0].(trigger.Message)
+	message := s.engine.posted()
 	message.TraceParent = ""
 	require.Equal(t, trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: "hello"}, message)
 }
@@ -35,7 +35,7 @@ func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
 		s := start(t)
 		got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: "+prefer).Is(202, `{"messageId":"m1"}`)
 		require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
-		require.Equal(t, "PostAsync", s.engine.last().Method)
+		require.Equal(t, "PostAsync", s.engine.method)
 	}
 	s := start(t)
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
@@ -61,7 +61,6 @@ func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 	for body, want := range cases {
 		require.Equal(t, want, s.Call("POST", apitest.MessagesPath, body).Problem(400), body)
 	}
-	require.Zero(t, s.engine.count())
 }
 
 func TestABodyThatIsNoJSONIsOneFaultOfTheWhole(t *testing.T) {
@@ -88,11 +87,10 @@ func TestNoTextIsAltered(t *testing.T) {
 	require.Contains(t, s.Call("PUT", "/v1/apps/clinic/tests/t", `{"chat":[{"user":"\ud800"}]}`).Problem(400), "")
 	require.Contains(t, s.Call("PUT", "/v1/apps/clinic/tests/t", "{\"chat\":[{\"user\":\"caf\xe9\"}]}").Problem(400), "")
 	require.Contains(t, s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"hi","\udc00":1}`).Problem(400), "/\uFFFD")
-	require.Zero(t, s.engine.count()+s.store.count())
 
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"\ud83d\uDE00 \ufffd \\ud800 é"}`).Is(200, "")
-	require.Equal(t, "😀 \uFFFD \\ud800 é", s.engine.last().Args[0].(trigger.Message).Text)
+	require.Equal(t, "😀 \uFFFD \\ud800 é", s.engine.posted().Text)
 }
 
 func TestTextAndIDHaveTheirLengths(t *testing.T) {
@@ -140,21 +138,23 @@ func TestAClosedSessionIsAConflict(t *testing.T) {
 }
 
 func TestHistoryIsPaged(t *testing.T) {
-	s := start(t)
-	s.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: query.EntryDecided, Matches: []query.Match{}, Triggers: []query.Match{}}}
-	s.engine.next = "m1"
-	s.Call("GET", apitest.MessagesPath+"?limit=200&after=m0", "").Is(200,
-		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","matches":[],"triggers":[]}],"next":"`+cursorIn("/v1/apps/:appId/sessions/:sessionId/messages\nclinic\ns1", "m1")+`"}`)
-	q := query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{After: "m0", Limit: 200}}
-	require.Equal(t, asked{"History", []any{q}}, s.engine.last())
-	s.Call("GET", apitest.MessagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").Is(200, "")
-	q.Newest, q.Since = true, time.Date(2026, 12, 1, 8, 0, 0, 500_000_000, time.UTC)
-	got := s.engine.last().Args[0].(query.History)
-	require.True(t, q.Since.Equal(got.Since))
-	got.Since = q.Since
-	require.Equal(t, q, got)
-	s.Call("GET", apitest.MessagesPath+"?order=newest&since=yesterday&limit=0", "").Problem(400, "order", "since", "limit")
-	s.Call("GET", apitest.MessagesPath+"?until=2026-12-01T09:00:00Z", "").Problem(400, "until")
+	w := atClinic(t)
+	for _, id := range []string{"m1", "m2", "m3"} {
+		w.Call("POST", apitest.MessagesPath, `{"messageId":"`+id+`","actor":"agent","text":"a <b> & c"}`).Is(200, "")
+	}
+	page := func(search string) pageOf[query.Entry] {
+		return bodyOf[pageOf[query.Entry]](w.Call("GET", apitest.MessagesPath+"?"+search, "").Is(200, ""))
+	}
+	first := page("limit=2")
+	require.Equal(t, "a <b> & c", first.Items[1].Text)
+	second := page("limit=2&after=" + first.Next)
+	require.Len(t, second.Items, 1)
+	require.Equal(t, "m3", second.Items[0].MessageID)
+	require.Equal(t, second.Items, page("order=desc&limit=1").Items)
+	since := second.Items[0].Time.In(time.FixedZone("", 3600)).Format(time.RFC3339Nano)
+	require.Equal(t, second.Items, page("since="+url.QueryEscape(since)).Items)
+	w.Call("GET", apitest.MessagesPath+"?order=newest&since=yesterday&limit=0", "").Problem(400, "order", "since", "limit")
+	w.Call("GET", apitest.MessagesPath+"?until=2026-12-01T09:00:00Z", "").Problem(400, "until")
 }
 
 func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {
@@ -163,15 +163,8 @@ func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {
 		name, _, _ := strings.Cut(query, "=")
 		s.Call("POST", apitest.MessagesPath+"?"+query, apitest.HelloBody).Problem(400, name)
 	}
-	require.Zero(t, s.engine.count())
 	s.Call("POST", apitest.MessagesPath+"?dryRun=true", apitest.HelloBody, "Prefer: respond-async").Is(200, apitest.NoMatch)
-	require.Equal(t, "DryRun", s.engine.last().Method)
-}
-
-func TestAnAnswerThatCannotBeWrittenIsNoHalfAnswer(t *testing.T) {
-	s := start(t)
-	s.engine.entries = []query.Entry{{Reply: json.RawMessage(`{"broken`)}}
-	s.Call("GET", apitest.MessagesPath, "").Problem(500, "internal error")
+	require.Equal(t, "DryRun", s.engine.method)
 }
 
 func TestAnEngineWithoutAnAnswerIsNoSuccess(t *testing.T) {
@@ -180,32 +173,7 @@ func TestAnEngineWithoutAnAnswerIsNoSuccess(t *testing.T) {
 	s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).Problem(500)
 }
 
-const (
-	draftPath = apitest.MessagesPath + "/m1"
-	interim   = `{"messageId":"m1","actor":"user","text":"hel","final":false}`
-)
-
-func TestADraftIsWhatTheBodySays(t *testing.T) {
-	for body, method := range map[string]string{
-		interim: "Draft",
-		`{"messageId":"m1","actor":"user","text":"hello","final":true}`: "Post",
-		`{"messageId":"m1","actor":"user","text":"hello","final":null}`: "Post",
-		apitest.HelloBody: "Post",
-	} {
-		s := start(t)
-		s.engine.answer = json.RawMessage(apitest.NoMatch)
-		s.Call("POST", apitest.MessagesPath, body).Is(200, apitest.NoMatch)
-		require.Equal(t, method, s.engine.last().Method, body)
-	}
-	s := start(t)
-	s.engine.answer, s.engine.why = json.RawMessage(apitest.NoMatch), explain.Unmatched("m1", time.Now())
-	s.Call("POST", apitest.MessagesPath+"?explain=true", interim).Is(200, "")
-	require.Equal(t, "ExplainDraft", s.engine.last().Method)
-	s.Call("POST", apitest.MessagesPath+"?dryRun=true", interim).Is(200, "")
-	require.Equal(t, "DryRun", s.engine.last().Method)
-	got := s.Call("POST", apitest.MessagesPath, interim, "Prefer: respond-async").Is(200, apitest.NoMatch)
-	require.Empty(t, got.Header.Get("Preference-Applied"))
-}
+const draftPath = apitest.MessagesPath + "/m1"
 
 func TestWhatIsNoDraftIsRefused(t *testing.T) {
 	s := start(t)
@@ -213,29 +181,6 @@ func TestWhatIsNoDraftIsRefused(t *testing.T) {
 		s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"agent","text":"hello","final":false}`).Problem(400))
 	require.Equal(t, map[string]string{"/final": `"no" is not a boolean or null`},
 		s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"hello","final":"no"}`).Problem(400))
-	require.Zero(t, s.engine.count())
-	s.engine.err = trigger.ErrSuperseded
-	s.Call("POST", apitest.MessagesPath, interim).Problem(409, "was replaced by a newer text")
-	s.engine.err = &matcher.Unavailable{Reason: "it answered 500"}
-	s.Call("POST", apitest.MessagesPath, interim).Problem(502, "it answered 500", "the draft is not matched")
-	s.engine.err = trigger.ErrNoDraft
-	s.Call("POST", draftPath+"/commit", "").Problem(404, "there is no draft of that id")
-	s.Call("POST", draftPath+"/commit", "", "Prefer: respond-async").Problem(404, "there is no draft of that id")
-	s.Call("DELETE", draftPath, "").Problem(404, "there is no draft of that id")
-}
-
-func TestACommitAnswersAsAMessageDoes(t *testing.T) {
-	s := start(t)
-	s.engine.answer, s.engine.why = json.RawMessage(apitest.NoMatch), explain.Unmatched("m1", time.Now())
-	s.Call("POST", draftPath+"/commit", "").Is(200, apitest.NoMatch)
-	require.Equal(t, asked{"CommitDraft", []any{"clinic", "s1", "m1"}}, s.engine.last())
-	s.Call("POST", draftPath+"/commit?explain=true", "").Is(200, "")
-	require.Equal(t, "Explain", s.engine.last().Method)
-	got := s.Call("POST", draftPath+"/commit", "", "Prefer: respond-async").Is(202, `{"messageId":"m1"}`)
-	require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
-	require.Equal(t, "CommitDraftAsync", s.engine.last().Method)
-	s.Call("DELETE", draftPath, "").Is(204, "")
-	require.Equal(t, "WithdrawDraft", s.engine.last().Method)
 }
 
 // TestAFrontEndSendsWhatItHearsAndDecides runs all steps with a session's token, with a model that is slow at
@@ -276,6 +221,16 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	refused.Problem(409, "no draft any more")
 	require.Contains(t, string(refused.Body), `"triggers":[{"triggerId":"`+decided.Matches[0].TriggerID)
 	s.Call("POST", apitest.MessagesPath, interimOf("more"), browser).Problem(409, "no draft any more")
+
+	other := strings.Replace(draftPath, "m1", "m2", 1)
+	s.Call("DELETE", other, "").Problem(404, "there is no draft of that id")
+	s.Call("POST", other+"/commit", "", "Prefer: respond-async").Problem(404, "there is no draft of that id")
+	model.Queue(llmtest.Status(500, nil, `{}`))
+	s.Call("POST", apitest.MessagesPath, strings.Replace(interimOf(whole), "m1", "m2", 1)).Problem(502, "the draft is not matched")
+	model.Queue(llmtest.Text("no"))
+	unstored := s.Call("POST", apitest.MessagesPath, strings.Replace(interimOf(whole), "m1", "m2", 1), "Prefer: respond-async").Is(200, "")
+	require.Empty(t, unstored.Header.Get("Preference-Applied"))
+	require.Equal(t, "respond-async", s.Call("POST", other+"/commit", "", "Prefer: respond-async").Is(202, `{"messageId":"m2"}`).Header.Get("Preference-Applied"))
 }
 
 func interimOf(text string) string {

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +16,6 @@ import (
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
-	"earshot/repositories/secret"
-	"earshot/trigger"
 )
 
 // entries returns the log lines about requests.
@@ -130,7 +125,7 @@ const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 func traceOf(s faked, header string) string {
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "traceparent: "+header).Is(200, "")
-	return s.engine.last().Args[0].(trigger.Message).TraceParent
+	return s.engine.posted().TraceParent
 }
 
 func TestAMessageCarriesTheCallersTraceWithASpanOfItsOwn(t *testing.T) {
@@ -152,39 +147,6 @@ func TestWithoutAValidTraceOneIsBegun(t *testing.T) {
 		seen[got] = true
 	}
 	require.Len(t, seen, 4)
-}
-
-// discarding is a client that ignores the answer.
-type discarding struct {
-	header http.Header
-	status int
-}
-
-func (u *discarding) Header() http.Header { return u.header }
-
-func (u *discarding) WriteHeader(status int) { u.status = status }
-
-func (u *discarding) Write(text []byte) (int, error) { return len(text), nil }
-
-// BenchmarkMessage measures a message without the engine and the connection.
-func BenchmarkMessage(b *testing.B) {
-	engine, keys := &engineDouble{}, &storeDouble{}
-	engine.answer = json.RawMessage(`{"messageId":"m1","matches":[]}`)
-	handler := api.New(api.Options{
-		Store: keys, Keys: keys, Engine: engine, AdminKey: secret.New(apitest.AdminKey), Metrics: prometheus.NewRegistry(),
-		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
-	})
-	const body = `{"messageId":"m1","actor":"user","text":"I would like to come in on Friday, please [[book-table day=Friday]]"}`
-	b.ReportAllocs()
-	for b.Loop() {
-		engine.calls = engine.calls[:0]
-		request := httptest.NewRequest(http.MethodPost, "/v1/apps/clinic/sessions/s1/messages", strings.NewReader(body))
-		request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-		request.Header.Set("Content-Type", "application/json")
-		client := &discarding{header: http.Header{}}
-		handler.ServeHTTP(client, request)
-		require.Equal(b, http.StatusOK, client.status)
-	}
 }
 
 func check(name string, err error) api.Check {

@@ -40,7 +40,7 @@ func TestTheServerLimitsWhatAClientMaySend(t *testing.T) {
 func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	serving := server.New("", api.New(api.Options{Store: &storeDouble{}, Keys: &storeDouble{}, Engine: &engineDouble{}}))
+	serving := server.New("", api.New(api.Options{Store: &storeDouble{}, Keys: keysOf{}, Engine: &engineDouble{}}))
 	go serving.Serve(listener) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { serving.Close() })
 
@@ -64,7 +64,7 @@ type sockets struct {
 // onSockets runs the server with these deadlines.
 func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...func(*api.Options)) sockets {
 	options := api.Options{
-		Store: &storeDouble{}, Keys: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
+		Store: &storeDouble{}, Keys: keysOf{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
 		Logger: slog.New(slog.DiscardHandler), WriteTime: write,
 	}
 	for _, alter := range change {
@@ -246,7 +246,7 @@ func heavy(o *api.Options) {
 	for i := range entries {
 		entries[i] = query.Entry{MessageID: fmt.Sprint(i), Text: text}
 	}
-	o.Engine = &engineDouble{double: double{entries: entries}}
+	o.Engine = &engineDouble{entries: entries}
 }
 
 // unread requests a path and does not read, with a small window.

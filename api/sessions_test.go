@@ -541,7 +541,7 @@ func TestSessionsAreListedByWhetherSomethingWaitsInThem(t *testing.T) {
 }
 
 // statesUnread is an engine that knows the failed triggers, while the shard of the pending ones is away.
-type statesUnread struct{ *engineDouble }
+type statesUnread struct{ api.Engine }
 
 func (statesUnread) SessionsIn(_ context.Context, _, state string) (map[string]bool, error) {
 	if state == query.StatePending {
@@ -551,7 +551,7 @@ func (statesUnread) SessionsIn(_ context.Context, _, state string) (map[string]b
 }
 
 func TestSessionsAreNotListedByAStateThatCannotBeRead(t *testing.T) {
-	s := start(t, func(o *api.Options) { o.Engine = statesUnread{&engineDouble{}} })
+	s := atClinic(t, func(o *api.Options) { o.Engine = statesUnread{o.Engine} })
 	for _, search := range []string{"state=waiting", "state=waiting&outcome=failed"} {
 		s.Call("GET", "/v1/apps/clinic/sessions?"+search, "").Problem(503)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -23,8 +22,9 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories"
 	"earshot/trigger/effect"
 	"earshot/trigger/query"
 )
@@ -381,9 +381,9 @@ func FuzzFrames(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := start(f, func(o *api.Options) { o.Events = noEvents{} })
-	s.store.created, s.store.apps, s.store.repositories = true, []*repositories.App{{ID: "clinic"}}, []*repositories.Repository{{ID: "r"}}
-	s.engine.answer, s.engine.records = json.RawMessage(fired), recordsOfOne()
+	s := apitest.LiveOn(f, redistest.Mini(f), chain.New(llm.Options{}), func(o *api.Options) { o.Events = noEvents{} })
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, hoursBody).Is(201, "")
 	elsewhere := regexp.MustCompile(`"appId":"([^"]*)"(?:,"sessionId":"([^"]*)")?`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s.T = t
@@ -418,19 +418,17 @@ func FuzzNoRequestIsAnInternalError(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	store, engine := &storeDouble{}, &engineDouble{}
-	store.created = true
-	store.apps, store.repositories = []*repositories.App{{ID: "a"}}, []*repositories.Repository{{ID: "r"}}
-	engine.answer = json.RawMessage(fired)
-	engine.records = recordsOfOne()
-	handler := api.New(api.Options{Store: store, Keys: store, Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	s := apitest.LiveOn(f, redistest.Mini(f), chain.New(llm.Options{}))
+	for _, app := range []string{"a", "clinic"} {
+		s.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
+	}
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://x"+target, strings.NewReader(body))
 		if err != nil {
 			t.Skip("no client could send it")
 		}
 		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, request)
+		s.Handler.ServeHTTP(recorder, request)
 		if recorder.Code >= 500 {
 			t.Fatalf("%s %q %q: %d %s", method, target, body, recorder.Code, recorder.Body)
 		}

@@ -26,17 +26,15 @@ var owners = []string{"/v1/apps/clinic", "/v1/apps/clinic/sessions/s1"}
 const hoursBody = `{"tools":[{"name":"opening-hours","description":"User asks when the clinic is open"}]}`
 
 func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
-	s := start(t)
-	s.store.repositories = []*repositories.Repository{{AppID: "clinic", ID: "info"}}
-	s.Call("GET", "/v1/apps/clinic/repositories/info", "").Is(200,
-		`{"appId":"clinic","repositoryId":"info","options":{"triggerOnce":false,"exclusive":false},"tools":[]}`)
+	w := atClinic(t)
+	w.Call("PUT", "/v1/apps/clinic/repositories/info", `{"tools":[]}`).Is(201, "")
+	require.Contains(t, string(w.Call("GET", "/v1/apps/clinic/repositories/info", "").Is(200, "").Body), `"options":{"triggerOnce":false,"exclusive":false},"tools":[]`)
 }
 
 func TestPostRepositoryRefusesAnIDOfTheClients(t *testing.T) {
 	s := start(t)
 	faults := s.Call("POST", "/v1/apps/clinic/repositories", `{"repositoryId":"mine","tools":[]}`).Problem(400)
 	require.Contains(t, faults["/repositoryId"], "PUT the repository under the id")
-	require.Zero(t, s.store.count())
 }
 
 func TestFaultsOfAPatchHaveTheirPlacesInIt(t *testing.T) {
@@ -56,8 +54,7 @@ func TestFaultsOfAPatchHaveTheirPlacesInIt(t *testing.T) {
 }
 
 func TestFaultsOfABodyAndOfItsReferencesAreOneAnswer(t *testing.T) {
-	s := start(t)
-	s.store.apps = []*repositories.App{{ID: "clinic"}}
+	s := atClinic(t)
 	const body = `{"tools":[{"name":"ring","description":7,"url":"https://h/","request":{"moduleId":"phone"}}]}`
 	for method, path := range map[string]string{"PUT": "/v1/apps/clinic/repositories/desk", "POST": "/v1/apps/clinic/sessions/s1/repositories"} {
 		faults := s.Call(method, path, body).Problem(400, "2 errors")
@@ -79,34 +76,15 @@ func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
 func TestParametersInBracesAreRefusedByEveryWrite(t *testing.T) {
 	const tools = `{"tools":[{"name":"a","url":"https://h/{day}","schema":[{"parameter":"day","type":"string"}]},
 		{"name":"b","request":{"url":"https://h/{appId}"}},{"name":"c","url":"https://h/:day","schema":[{"parameter":"day","type":"string"}]}]}`
+	s := atClinic(t)
 	for _, owner := range owners {
 		for _, write := range []string{"PUT " + owner + "/repositories/info", "PATCH " + owner + "/repositories/info", "POST " + owner + "/repositories"} {
-			s := start(t)
 			method, path, _ := strings.Cut(write, " ")
 			faults := s.Call(method, path, tools).Problem(400)
 			require.Len(t, faults, 2, write)
 			require.Contains(t, faults["/tools/0/url"], "{day} is not filled in: write :day", write)
 			require.Contains(t, faults["/tools/1/request/url"], "{appId} is not filled in: write :appId", write)
-			for _, one := range s.store.calls {
-				require.Equal(t, "App", one.Method, write)
-			}
 		}
-	}
-}
-
-func TestAPutSaysWithDryRunWhatItWouldDo(t *testing.T) {
-	for path, method := range map[string]string{
-		"/v1/apps/clinic": "PreviewApp", "/v1/apps/clinic/repositories/r": "PreviewRepository", "/v1/apps/clinic/sessions/s/repositories/r": "PreviewRepository",
-	} {
-		s := start(t)
-		body := `{"tools":[]}`
-		if method == "PreviewApp" {
-			body = `{}`
-		}
-		s.Call("PUT", path+"?dryRun=true", body).Is(200, `{"operation":"unchanged"}`)
-		require.Equal(t, method, s.store.last().Method)
-		require.Equal(t, 1, s.store.count(), "and nothing is written")
-		s.Call("PUT", path+"?dryRun=true", `{"nmae":1}`).Problem(400)
 	}
 }
 
@@ -132,9 +110,6 @@ func TestADryRunThatIsNotUnderstoodWritesNothing(t *testing.T) {
 		s.Call("PUT", "/v1/apps/clinic?"+query, `{}`).Problem(400)
 		s.Call("PUT", "/v1/apps/clinic/repositories/r?"+query, `{"tools":[]}`).Problem(400)
 	}
-	require.Zero(t, s.store.count())
-	s.Call("PUT", "/v1/apps/clinic?dryRun=false", `{}`)
-	require.Equal(t, "ChangeApp", s.store.last().Method)
 }
 
 func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
@@ -218,9 +193,6 @@ func TestSearchesForToolsThatAreRefused(t *testing.T) {
 		require.Contains(t, s.Call("POST", path, body).Problem(400), pointer)
 	}
 	s.Call("POST", path, ``).Problem(400, "a JSON body is needed")
-	require.Empty(t, s.engine.calls, "nobody was asked")
-	s.engine.err = repositories.ErrNotFound
-	s.Call("POST", path, `{"text":"x"}`).Problem(404)
 }
 
 const (
