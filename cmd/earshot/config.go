@@ -328,14 +328,13 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 		return slog.New(screenLog{screen: c.screen, level: level})
 	}
 	options := &slog.HandlerOptions{Level: level}
-	write := func(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, options) }
-	if c.LogFormat == "text" {
-		write = func(out io.Writer) slog.Handler { return slog.NewTextHandler(out, options) }
-	}
 	if sink, isJournal := out.(journal); isJournal {
-		return slog.New(sink.handler(write))
+		out = byLevel(sink)
 	}
-	return slog.New(write(out))
+	if c.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
 }
 
 // sealer encrypts with the secret key, and also decrypts with the key before a rotation.

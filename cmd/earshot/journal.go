@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
 	"os"
 )
 
@@ -18,12 +16,6 @@ func standardError(file *os.File, lookup func(variable string) (string, bool)) i
 	}
 	return file
 }
-
-// priorities maps the least level of a log line to the journal's prefix.
-var priorities = []struct {
-	level  slog.Level
-	prefix string
-}{{slog.LevelDebug, "<7>"}, {slog.LevelInfo, "<6>"}, {slog.LevelWarn, "<4>"}, {slog.LevelError, "<3>"}}
 
 // faultsTo returns out, and in a journal marks its lines as errors.
 func faultsTo(out io.Writer) io.Writer {
@@ -51,52 +43,17 @@ func (p prioritized) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// handler returns a handler that prefixes each line with the priority of its level.
-func (j journal) handler(write func(io.Writer) slog.Handler) slog.Handler {
-	var all byLevel
-	for _, one := range priorities {
-		all = append(all, write(prioritized{j.Writer, one.prefix}))
+// priorities are the prefixes of the journal, by the first letter of a level.
+var priorities = map[byte]string{'D': "<7>", 'I': "<6>", 'W': "<4>", 'E': "<3>"}
+
+// byLevel marks each line of a log with the priority of its level, which stands before anything else that may hold the word.
+type byLevel struct{ io.Writer }
+
+// Write writes one line of a log.
+func (b byLevel) Write(line []byte) (int, error) {
+	_, level, _ := bytes.Cut(line, []byte("level"))
+	if level = bytes.TrimLeft(level, `=":`); len(level) == 0 {
+		return b.Writer.Write(line)
 	}
-	return all
-}
-
-type byLevel []slog.Handler
-
-// at returns the handler of the highest level that a line reaches.
-func (b byLevel) at(level slog.Level) slog.Handler {
-	found := b[0]
-	for i, one := range priorities {
-		if level >= one.level {
-			found = b[i]
-		}
-	}
-	return found
-}
-
-func (b byLevel) with(change func(slog.Handler) slog.Handler) slog.Handler {
-	changed := make(byLevel, len(b))
-	for i, one := range b {
-		changed[i] = change(one)
-	}
-	return changed
-}
-
-// Enabled implements slog.Handler.
-func (b byLevel) Enabled(ctx context.Context, level slog.Level) bool {
-	return b.at(level).Enabled(ctx, level)
-}
-
-// Handle implements slog.Handler.
-func (b byLevel) Handle(ctx context.Context, record slog.Record) error {
-	return b.at(record.Level).Handle(ctx, record)
-}
-
-// WithAttrs implements slog.Handler.
-func (b byLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return b.with(func(one slog.Handler) slog.Handler { return one.WithAttrs(attrs) })
-}
-
-// WithGroup implements slog.Handler.
-func (b byLevel) WithGroup(name string) slog.Handler {
-	return b.with(func(one slog.Handler) slog.Handler { return one.WithGroup(name) })
+	return prioritized{b.Writer, priorities[level[0]]}.Write(line)
 }
