@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -125,20 +124,6 @@ func sized(id string, size int) effect.Effect {
 	delivery := event(id, subject)
 	delivery.Event.Data = json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
 	return delivery
-}
-
-// BenchmarkDeliver measures sequential deliveries to a server in the same process.
-func BenchmarkDeliver(b *testing.B) {
-	s := natstest.Run(b)
-	e, err := emitter.Connect(s.URL(), emitter.Options{})
-	require.NoError(b, err)
-	b.Cleanup(e.Close)
-	for i := 0; b.Loop(); i++ {
-		delivery := sized(strconv.Itoa(i), 1000)
-		if got := e.Deliver(b.Context(), delivery); got.Verdict != effect.Done {
-			b.Fatal(got.Error)
-		}
-	}
 }
 
 const answered = "answer.clinic.t1"

@@ -203,20 +203,3 @@ func shape(text []byte) string {
 		}
 	}
 }
-
-func BenchmarkMask(b *testing.B) {
-	r := &redactor{}
-	r.addLogin("ann", "a-password-of-26-characters")
-	r.add("ApiKey k7R/x+Vb9Lq2==")
-	for name, text := range map[string]string{
-		"prose":   strings.Repeat("an appointment on Monday, at noon. ", 1900),
-		"escapes": strings.Repeat(`\u00e4\n&amp;%20`, 4000),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				_ = r.redact(text)
-			}
-		})
-	}
-}

@@ -46,17 +46,6 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode measures the same repository from a request.
-func BenchmarkDecode(b *testing.B) {
-	body, err := json.Marshal(hundred(b))
-	require.NoError(b, err)
-	for b.Loop() {
-		if _, err := repositories.DecodeRepository(clinic, "r", body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // The goal for the values of one call is under 20 µs.
 
 func BenchmarkReadOfAList(b *testing.B)    { benchmarkRead(b, 1) }

@@ -39,36 +39,6 @@ func sample() record {
 	}
 }
 
-func BenchmarkEncode(b *testing.B) {
-	value := sample()
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = exactjson.Encode(value)
-	}
-}
-
-func BenchmarkUnmarshal(b *testing.B) {
-	text, err := exactjson.Encode(sample())
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		var into record
-		_ = exactjson.Unmarshal(text, &into)
-	}
-}
-
-func BenchmarkObject(b *testing.B) {
-	value := sample()
-	b.ReportAllocs()
-	for b.Loop() {
-		var object exactjson.Object
-		_ = object.Add("specversion", "1.0")
-		_ = object.Add("id", value.ID)
-		_ = object.Add("data", value.Matches)
-		_ = object.JSON()
-	}
-}
-
 func TestJSONKeepsItsDigitsAndSigns(t *testing.T) {
 	text, err := exactjson.Encode(sample())
 	require.NoError(t, err)

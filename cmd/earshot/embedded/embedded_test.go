@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,23 +51,6 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 		return client.Get(t.Context(), "goes").Err() == redis.Nil
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, "value", client.Get(t.Context(), "stays").Val())
-}
-
-// BenchmarkManyKeys measures a read beside a hundred thousand keys. No command may look at all of them.
-func BenchmarkManyKeys(b *testing.B) {
-	url, stop, err := StartStore()
-	require.NoError(b, err)
-	defer stop()
-	client := redis.NewClient(testbed.Got(redis.ParseURL(url))(b))
-	defer client.Close()
-	many := make([]any, 200_000)
-	for i := range many {
-		many[i] = strconv.Itoa(i / 2)
-	}
-	require.NoError(b, client.MSet(b.Context(), many...).Err())
-	for b.Loop() {
-		require.NoError(b, client.Get(b.Context(), "7").Err())
-	}
 }
 
 func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
