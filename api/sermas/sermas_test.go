@@ -1,22 +1,17 @@
 package sermas_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
@@ -29,11 +24,8 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
-	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
-	"earshot/trigger"
-	"earshot/trigger/effect"
 )
 
 func TestGuessesAtTheSecretOfAModulePauseAndOthersAreLetIn(t *testing.T) {
@@ -183,8 +175,8 @@ const sent = `{"repositoryId":"r1","appId":"clinic","sessionId":"s1","clientId":
 const oneTool = `{"name":"book","description":"d","schema":[{"parameter":"day","type":"string"}]}`
 
 func (s *service) places(id string) (sessions []string) {
-	found, err := s.store.ScopesOf(s.t.Context(), "clinic", id)
-	require.NoError(s.t, err)
+	found, err := s.store.ScopesOf(s.at.T.Context(), "clinic", id)
+	require.NoError(s.at.T, err)
 	for _, at := range found {
 		sessions = append(sessions, at.SessionID)
 	}
@@ -460,13 +452,12 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-const adminKey = "correct-horse-battery-staple"
+const adminKey = apitest.AdminKey
 
 // service is the whole API with SERMAS's paths, on the real store and engine.
 type service struct {
-	t       testing.TB
-	url     string
-	handler http.Handler // the handler at url
+	at      *apitest.Service // with the paths of SERMAS
+	handler http.Handler     // that serves there
 	store   *store.Store
 	now     time.Time
 	log     *testbed.Lines
@@ -490,49 +481,24 @@ func (bookings) Reply(context.Context, matcher.Request, []matcher.PastCall) (str
 	return "Done.", nil
 }
 
-// taken delivers every effect.
-type taken struct{}
-
-func (taken) Deliver(context.Context, effect.Effect) effect.Outcome {
-	return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
-}
-
 func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: redistest.Mini(t).Addr()})
-	db := &keyspace.DB{UniversalClient: client, Embedded: true}
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
-	s := &service{t: t, now: time.Now(), log: &testbed.Lines{}, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})}
-	engine, err := trigger.NewEngine(trigger.Options{DB: db, Store: s.store, Matcher: bookings{}, Events: taken{}, Calls: taken{}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	s.store.OnChange(engine.Wake)
-	running, end := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() { engine.Run(running) })
-	t.Cleanup(func() {
-		end()
-		run.Wait()
-		require.NoError(t, engine.Stop(context.Background()))
-		require.NoError(t, client.Close())
-	})
+	s := &service{now: time.Now(), log: &testbed.Lines{}}
 	now := func() time.Time { return s.now }
+	rest := apitest.LiveOn(t, redistest.Mini(t), bookings{}, func(o *api.Options) { o.Now = now })
+	s.store = rest.Store
 	ids := 0
 	options := sermas.Options{
-		On: true, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), time.Now), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
+		On: true, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), time.Now), Store: s.store, Tokens: rest.Sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
 		Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
-		Auth:   auth.Authenticator{Admin: secret.New(adminKey), Keys: s.store, Tokens: sealer, Now: now},
-		REST: api.New(api.Options{
-			Store: s.store, Engine: engine, Keys: s.store, Tokens: sealer, Origins: s.store, AdminKey: secret.New(adminKey), Logger: slog.New(slog.DiscardHandler), Now: now,
-		}),
+		Auth:   auth.Authenticator{Admin: secret.New(adminKey), Keys: s.store, Tokens: rest.Sealer, Now: now},
+		REST:   rest.Handler,
 	}
 	for _, alter := range change {
 		alter(&options)
 	}
 	s.handler = sermas.New(options)
-	serving := httptest.NewServer(s.handler)
-	t.Cleanup(serving.Close)
-	s.url = serving.URL
+	s.at = &apitest.Service{T: t, URL: testbed.Serve(t, "", s.handler)}
 	return s
 }
 
@@ -548,39 +514,22 @@ const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret-of-the-ava
 	"settings":{"chatModeEnabled":true,"allowedOrigins":["https://clinic.example"]}}`
 
 type reply struct {
-	t testing.TB
-	*http.Response
+	apitest.Answer
 	body string
 }
 
 // call sends a request with the admin key. Headers are "Name: value" and override.
 func (s *service) call(method, path, body string, headers ...string) reply {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	apitest.SetHeaders(request, headers...)
-	response, err := http.DefaultTransport.RoundTrip(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	return reply{s.t, response, string(text)}
+	got := s.at.Ask(method, path, body, headers...)
+	return reply{got, string(got.Body)}
 }
 
 func (r reply) is(status int) reply {
-	r.t.Helper()
-	require.Equal(r.t, status, r.StatusCode, r.body)
+	r.Is(status, "")
 	return r
 }
 
-func (r reply) into(value any) {
-	r.t.Helper()
-	require.NoError(r.t, json.Unmarshal([]byte(r.body), value), r.body)
-}
+func (r reply) into(value any) { require.NoError(r.T, json.Unmarshal(r.Body, value), r.body) }
 
 // tokens is the answer to a request for a token.
 type tokens struct {
@@ -593,7 +542,7 @@ type tokens struct {
 
 // signIn gets a token of the app clinic.
 func (s *service) signIn() tokens {
-	s.t.Helper()
+	s.at.T.Helper()
 	var got tokens
 	s.call("POST", "/api/platform/token/access_token", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(201).into(&got)
 	return got
