@@ -19,11 +19,14 @@ func (p *Document) setActs(tool *repositories.Tool, named []text.Word) {
 		p.acts[verb] = true
 		first = last
 	}
+	if verb := described.Norm(0); verb != "" && first == 0 && !described.Words[0].Is(text.Articles) {
+		p.acts[described.Words[0].Stem] = true
+		if last > 0 && text.SameVerb(verb, named[last].Norm) && !text.SameVerb(verb, named[0].Norm) {
+			first = last // "karteSperren: Sperrt eine Karte"
+		}
+	}
 	if len(named) > 0 {
 		p.acts[named[first].Stem] = true
-	}
-	if len(described.Words) > 0 && first == 0 && !described.Words[0].Is(text.Articles) {
-		p.acts[described.Words[0].Stem] = true
 	}
 	orders := len(tool.Spoken()) == 0
 	for _, plain := range tool.Spoken()[:min(len(tool.Spoken()), maxCompared)] {

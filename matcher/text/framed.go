@@ -42,7 +42,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	switch {
 	case opening.Is(relayVerbs) && (first+1 < i || first < i && opening.IsForeign(relayVerbs)) && !knows(opening) && (!t.At(first+1).Is(PolitePersons) || !opening.Is(PoliteVerbs)):
 		return true
-	case opening.Is(purposeWords) && purposes(t, first, i):
+	case opening.Is(purposeWords) && purposes(t, first, i), governed(t, first, i):
 		return true
 	case first > 0 && (opening.Is(whetherWords) || opening.Is(QuestionWords) && !opening.Is(Auxiliaries)) && AnyIs(t.Words[:first], KnowingWords, relayVerbs):
 		return true // "erklär mir, wie ich es lösche"
@@ -90,6 +90,28 @@ func purposes(t Text, first, i int) bool {
 	default:
 		return i == first+1
 	}
+}
+
+// governed reports whether the act at i is an infinitive after a verb that neither wishes for it nor orders it, in the languages
+// whose verbs need no person or have the infinitive in a clause of its own: "sto pensando di annullare", "me niego a pagar",
+// "er versprach, die Karte zu sperren".
+func governed(t Text, first, i int) bool {
+	german := maySpeak(t.Said, "de") && t.Norm(i-1) == "zu" || WithoutZu(t.Norm(i)) != t.Norm(i)
+	switch {
+	case german:
+		first = 0
+	case !maySpeak(t.Said, "es") && !maySpeak(t.Said, "it") || !hasInfinitiveEnding(withoutClitic(t.Norm(i))):
+		return false
+	}
+	for at := first; at < i; at++ {
+		asked := t.Words[at].Is(UnableWords) && Asked(t.Said) // "posso prenotare un tavolo?"
+		wished := wishPairs.PhraseAt(t.Words, at) > 0 || owingPhrases.PhraseAt(t.Words, at) > 0 || possiblePhrases.PhraseAt(t.Words, at) > 0
+		orders := t.Words[at].IsSubject() && (t.Words[at].Is(ActionVerbs) || namesAct(t.Words[at].Stem))
+		if asked || wished || orders || t.Reminds(at) || t.Words[at].Is(WishWords, PoliteVerbs, PoliteWords, CourtesyWords, pressingVerbs) {
+			return false
+		}
+	}
+	return i > first
 }
 
 // gerundCues are words after which a gerund is no order.

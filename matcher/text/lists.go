@@ -141,6 +141,7 @@ const (
 	remindingVerbs    // verbs that, denied, order what follows: "do not forget to"
 	refrainingPhrases // order to leave an act undone: "hold off on"
 	feigningPhrases   // only imagine an act: "pretend to"
+	pressingVerbs     // verbs by which a wish or an order for the act after them begins: "be sure to", "I am calling to"
 	relayVerbs        // first words of an order whose act is another's: "tell Tom to"
 	framePhrases      // before an act that is only told of, or another's: "says", "unable to"
 	uncertainPhrases  // before an act that is only thought of, except in a question
@@ -590,9 +591,12 @@ func NumberIn(said, word string) bool {
 	return at >= 0 && (languages[at].has(Numbers, word) || languages[at].has(NumberWords, word)) && !languages[at].has(tellingVerbs, word)
 }
 
-// foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
-// hotel in LA".
+// foreignTo reports whether none of the languages that a text may have has the word in the list: "LA" is not a French article in
+// "a hotel in LA".
 func foreignTo(said string, list List, word string) bool {
-	at := indexOf(LanguageOf(said))
-	return at >= 0 && !slices.ContainsFunc(entries(languages[at].words[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
+	scores := scoresOf(said)
+	most := slices.Max(scores)
+	return most > 0 && !slices.ContainsFunc(languages, func(t language) bool {
+		return scores[indexOf(t.code)] == most && slices.ContainsFunc(entries(t.words[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
+	})
 }

@@ -365,7 +365,7 @@ func (r *corrector) repairAt(i int, begins bool) int {
 	ends, loose := next == len(words), length == 1 || loosePhrases.PhraseAt(words[:next], i) == length
 	follows := !ends && !r.Pause(next) // more words of the same statement
 	switch {
-	case i > 0 && w.Is(Persons) && !r.Pause(i) && words[i-1].Is(WishWords, perfectWords, PoliteVerbs, QuestionWords, LightVerbs):
+	case i > 0 && w.Is(Persons) && !r.Pause(i) && words[i-1].Is(WishWords, perfectWords, PoliteVerbs, QuestionWords, LightVerbs, modalVerbs, ActionVerbs):
 		return 0 // "brauche ich meine Karte": the person belongs to the verb before it
 	case !ends && UndoingPairs.Has(w.Norm+" "+words[next].Norm):
 		return 0 // "no more newsletters"

@@ -30,6 +30,8 @@ func (t Text) Mood() Mood {
 		return Wish // "do you have a table"
 	case asks(words), asksAfterCue(words), marked && clauseEnd(t, first) == len(t.Words) && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
+	case t.regrets():
+		return Statement
 	case wishes(t.Words), slices.ContainsFunc(t.Words, func(w Word) bool { return subjunctive(t, w) && w.Is(thirdModals, PastWords) }): // "ich müsste", "ich hätte"
 		return Wish
 	case len(words) == 3 && words[0].Is(Articles, DefiniteArticles) && words[1].IsSubject() && (StartsWithDigit(words[2].Norm) || words[2].Is(NumberWords, Numbers)):
@@ -185,6 +187,16 @@ func subjunctive(t Text, w Word) bool {
 	return strings.ContainsAny(strings.ToLower(t.Said[w.Start:w.End]), "äü")
 }
 
+// regrets reports whether a German sentence tells what would have been: "hätte ich nur Papier bestellt". With "gern" it is a
+// polite wish.
+func (t Text) regrets() bool {
+	last := len(t.Words) - 1
+	done := germanParticiple(t.Norm(last)) || german.has(modalVerbs, t.Norm(last))
+	return done && !AnyIs(t.Words, WishWords) && slices.ContainsFunc(t.Words[:last], func(w Word) bool {
+		return subjunctive(t, w) && w.Is(perfectWords, PastWords)
+	})
+}
+
 // asksFavour reports whether a question that is no order by its form may be one: "¿me reservas un hotel?", "mi prenoti un
 // tavolo?", "kann ich einen Termin haben?".
 func asksFavour(words []Word) bool {
@@ -316,7 +328,7 @@ func (t Text) perfectAt(i int) bool {
 	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
 		return slices.ContainsFunc(after[:min(len(after), near)], romance)
 	}
-	return w.Norm == "a" && i > 0 && frenchParticiple(t, after[0])
+	return w.Norm == "a" && i > 0 && (frenchParticiple(t, after[0]) || french.has(participles, after[0].Norm))
 }
 
 // frenchParticiple reports whether a word of a text has the accent of a French participle: "viré", "annulé".

@@ -244,6 +244,9 @@ func retracts(words []Word) bool {
 	}
 	for at := 0; at < len(words); {
 		length := retractingPhrases.PhraseAt(words, at)
+		if pair := words[at:min(len(words), at+2)]; length < 2 && AnyIs(pair, Negations, Denials) && AnyIs(pair, nowWords) {
+			length = len(pair) // "not today", "heute nicht"
+		}
 		if courtesy := CourtesyPhrases.PhraseAt(words, at); length == 0 && at > 0 {
 			length = courtesy
 		}

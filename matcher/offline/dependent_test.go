@@ -1,0 +1,50 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"earshot/matcher/matchertest"
+)
+
+// dependentScope are tools whose acts are said in the infinitive.
+var dependentScope = []string{
+	`{"name":"cerrarCuenta","description":"Cierra una cuenta","schema":[{"parameter":"cuenta","type":"string","required":true,"allowedValues":["ahorro","nómina"]}],"examples":["Cierra la cuenta de [ahorro](cuenta)","Quiero cerrar mi cuenta de [nómina](cuenta)"]}`,
+	`{"name":"pagaBolletta","description":"Paga una bolletta","schema":[{"parameter":"bolletta","type":"string","required":true,"allowedValues":["luce","gas"]}],"examples":["Paga la bolletta del [gas](bolletta)"]}`,
+	`{"name":"paketSenden","description":"Sendet ein Paket","schema":[{"parameter":"paket","type":"string","required":true,"allowedValues":["P[0-9]{3}"]}],"examples":["Sende das Paket [P100](paket)"]}`,
+	`{"name":"open-gate","description":"Open a gate","schema":[{"parameter":"gate","type":"string","required":true,"allowedValues":["north","south"]}],"examples":["Open the [north](gate) gate"]}`,
+	`{"name":"resilierContrat","description":"Résilie un contrat","examples":["je veux résilier mon contrat","mon contrat est trop cher"]}`,
+}
+
+func TestAnActThatAnotherVerbGovernsOrdersNothing(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "dependent", dependentScope...)
+	for _, said := range []string{
+		"Sigo dudando en cerrar la cuenta de ahorro", "Es un error cerrar la cuenta de ahorro", "Me da pena cerrar la cuenta de ahorro", "Prometieron cerrar la cuenta de ahorro",
+		"Puedo cerrar la cuenta de ahorro mañana en la oficina", "Si sube la comisión, cierra la cuenta de ahorro",
+		"Spero di pagare la bolletta del gas", "Mi vergogno di pagare la bolletta del gas", "Era vietato pagare la bolletta del gas", "È inutile dire di pagare la bolletta del gas",
+		"Il direttore teme di pagare la bolletta del gas", "Mi scuso di aver pagato la bolletta del gas",
+		"Tim weigert sich, das Paket P123 zu senden", "Es gelang uns, das Paket P123 zu senden", "Hätte er bloß das Paket P123 gesendet", "Wir hätten das Paket P123 senden sollen",
+		"Je suis désolé d'avoir résilié mon contrat", "Mon contrat a été résilié",
+		"Open the north gate? Not now", "Open the north gate - not yet", "Sende das Paket P123? Heute nicht", "Cierra la cuenta de ahorro... hoy no", "The last time you open the north gate it broke",
+	} {
+		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
+	}
+}
+
+func TestAWishForAnActIsAnOrder(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "dependent", dependentScope...)
+	for want, texts := range map[string]string{
+		`cerrarCuenta {"cuenta":"ahorro"}`: "Quiero cerrar la cuenta de ahorro; Llamo para cerrar la cuenta de ahorro; Deseo cerrar la cuenta de ahorro; Me gustaría cerrar la cuenta de ahorro; Ayúdame a cerrar la cuenta de ahorro; Hay que cerrar la cuenta de ahorro; Por favor cerrar la cuenta de ahorro",
+		`pagaBolletta {"bolletta":"luce"}`: "Vorrei pagare la bolletta della luce; Devo pagare la bolletta della luce; Bisogna pagare la bolletta della luce; Assicurati di pagare la bolletta della luce; Pagare la bolletta della luce; Puoi pagare la bolletta della luce?; Non dimenticare di pagare la bolletta della luce",
+		`paketSenden {"paket":"P123"}`:     "Bitte denk daran, das Paket P123 zu senden; Vergiss nicht, das Paket P123 zu senden; Ich bitte darum, das Paket P123 zu senden; Kannst du das Paket P123 senden?; Das Paket P123 senden, bitte",
+		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+		}
+	}
+}
