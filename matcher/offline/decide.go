@@ -431,7 +431,8 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		return j
 	}
 	p, lead := nearest[0].Document(), leadOf(nearest)
-	parts := slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }) && !text.ThanksAhead(u.Text)
+	parts := slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }) &&
+		!text.ThanksAhead(u.Text) && !u.ordersFirst(p)
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
@@ -471,6 +472,24 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
 	}
 	return j
+}
+
+// ordersFirst reports whether the text begins with an order for what the tool does, so that thanks after it are for that: "lock
+// the door, thanks". "Order received, thanks" tells.
+func (u *utterance) ordersFirst(p *retrieval.Document) bool {
+	words := u.heard.Words
+	i := u.heard.Opening()
+	for i >= 0 && i < len(words) && words[i].Is(text.PoliteWords) {
+		i++
+	}
+	if i < 0 || i >= len(words) || words[i].Is(text.PartingWords) || !p.Orders(words[i:i+1]) || text.PastForm(words[i]) || text.Gerund(words[i]) || u.heard.Tells() {
+		return false
+	}
+	next := u.heard.At(i + 1)
+	if isDirection(next) {
+		next = u.heard.At(i + 2)
+	}
+	return next.Is(text.Articles, text.Definites, text.IndefiniteWords, text.Pronouns, text.Numbers, text.NumberWords) || isNumber(next) || p.Known[next.Stem] && isThing(next)
 }
 
 // alternativeReach is the maximum number of words between "or" and the things between which it leaves the choice.

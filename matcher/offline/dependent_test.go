@@ -48,3 +48,17 @@ func TestAWishForAnActIsAnOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsSaidOfTheSpeakerIsNotSaidOfAnother(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "speaker",
+		`{"name":"urlaubMelden","description":"Meldet eine Abwesenheit","examples":["ich bin abwesend"]}`,
+		`{"name":"call-doctor","description":"Call a doctor","examples":["I feel dizzy","I am bleeding"]}`,
+		`{"name":"ritardoBus","description":"Dice se un autobus è in ritardo","schema":[{"parameter":"linea","type":"string","required":true,"allowedValues":["12","13"]}],"examples":["l'autobus [12](linea) è in ritardo?"]}`)
+	for said, want := range map[string]string{
+		"Ich bin heute abwesend": "urlaubMelden {}", "Frau Kern ist abwesend": "", "Sie ist abwesend": "", "Mein Kollege ist abwesend": "", "Tom is bleeding": "", "My brother is bleeding": "", "She is bleeding": "",
+		"I am bleeding": "call-doctor {}", "I am bleeding badly": "call-doctor {}", "Se l'autobus è in ritardo, vado a piedi": "", "L'autobus 13 è in ritardo?": `ritardoBus {"linea":"13"}`,
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}

@@ -188,6 +188,9 @@ func informs(tool *repositories.Tool, own []text.Word, i int) bool {
 	if !w.Is(text.InformingWords) || text.DeedPhrases.PhraseAt(own, i) > 0 || i > 0 && w.Is(text.ActionVerbs, text.DeedWords) {
 		return false
 	}
+	if w.IsForeign(text.InformingWords) && i > 0 && i < len(own)-1 {
+		return false // such a verb is first, and last in German names
+	}
 	const apart = 3 // "check the guest out"
 	for at := i + 1; at < min(len(own), i+1+apart); at++ {
 		if text.DeedPhrases.Has(w.Norm + " " + own[at].Norm) {
@@ -214,7 +217,11 @@ func (p *Document) Called(said text.Text, m text.Mood) bool {
 	if p.Moods[m] || m == text.Statement && (p.Mends(said.Words) || p.Moods[text.Question] && said.IsName()) {
 		return true
 	}
+	other := m == text.Statement && len(p.told) > 0 && text.AboutAnother(said, func(w text.Word) bool { return p.Known[w.Stem] })
 	return slices.ContainsFunc(p.told, func(e example) bool {
+		if other && text.AboutSpeaker(e.Text) {
+			return false // "I am ill" is not said by "Anna is ill"
+		}
 		claims := e.mood == text.Statement && m == text.Fragment && len(e.claims) > 0 // "our luggage is missing"
 		return (e.mood == m || claims) && e.like(said, p.Name)
 	})

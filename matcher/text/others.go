@@ -33,6 +33,27 @@ func OfAnother(t Text, knows, isAct func(Word) bool) bool {
 	return false
 }
 
+// AboutAnother reports whether a sentence tells what another person is or has: "Anna is ill", "mein Sohn ist krank". A thing
+// that a tool knows is no person.
+func AboutAnother(t Text, knows func(Word) bool) bool {
+	first := afterTime(t, max(0, t.Opening()))
+	for verb := first + 1; verb < min(len(t.Words), first+longestSubject) && !t.parted(verb); verb++ {
+		if !t.Words[verb].Is(tellingVerbs, perfectWords) {
+			continue
+		}
+		subject, opening := t.Words[first:verb], t.Words[first]
+		known := AnyIs(subject, firstPersons) || slices.ContainsFunc(subject, knows)
+		return opening.Is(otherPersons) && verb == first+1 || AnyIs(subject, KinWords) && opening.Is(ownWords, Definites, KinWords) || !known && isNamed(t, first, verb)
+	}
+	return false
+}
+
+// AboutSpeaker reports whether a sentence begins with what the speaker is, has or does: "I am ill", "sono malato".
+func AboutSpeaker(t Text) bool {
+	const early = 2
+	return AnyIs(t.Words[:min(len(t.Words), early)], firstPersons, ownForms, beingWords)
+}
+
 // othersVerb reports whether the words from first to before verb are somebody else, and the word at verb is what they do.
 func othersVerb(t Text, first, verb int, knows, isAct func(Word) bool) bool {
 	subject, w, opening := t.Words[first:verb], t.Words[verb], t.Words[first]
