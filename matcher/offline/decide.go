@@ -31,8 +31,8 @@ type judgement struct {
 	why string
 	// sure is the probability that the text calls for the first of them; 0 if not computed.
 	sure float64
-	// unsure means that only the probability is against it.
-	unsure bool
+	// unsure means that only the probability is against it, and weak that only it or the similarity is.
+	unsure, weak bool
 }
 
 // decide judges whether the text calls for its nearest candidate; bar is the required probability.
@@ -292,7 +292,7 @@ func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
 		return nearest
 	}
 	onSide := func(p *retrieval.Document, w text.Word) bool { // in a tool's name or description
-		return p.Title[w.Stem] || p.Drops && w.Is(text.DroppingWords)
+		return p.Title[w.Stem] || p.Drops && w.Is(text.DroppingWords) || p.Does(text.SideOf(w))
 	}
 	return keep(nearest, func(near retrieval.Near) bool {
 		p := near.Document()
@@ -307,10 +307,13 @@ func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
 	})
 }
 
-// isSide reports whether the word at i is a direction: "off", but not the "on" of "on March 1" or "on my list".
+// isSide reports whether the word at i is a direction: "off", but not the "on" of "on March 1" or "on my list". A verb of
+// switching is one, too: "spegnere".
 func (u *utterance) isSide(i int) bool {
 	w, next, last := u.Words[i], u.At(i+1), i == len(u.Words)-1
 	switch {
+	case text.SideOf(w) != "":
+		return true
 	case !w.Is(text.Opposites), w.Is(text.Articles) && !last: // the English "an"
 		return false
 	case !last && (next.Is(text.CalendarWords) || isNumber(next)):
@@ -330,14 +333,15 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 			return !slices.ContainsFunc(text.OppositeWords(opposite), titled) // "add or remove" also deletes
 		}
 	}
-	return false
+	side := text.SideOf(w)
+	return !p.Does(side) && slices.ContainsFunc(text.OppositesOf(side), p.Does)
 }
 
 // sideOf returns how much a tool's words support a direction: they contain its word, and not its opposite. "An" is
 // both a direction and an article.
 func sideOf(p *retrieval.Document, w text.Word) int {
 	n := 0
-	if p.Known[w.Stem] {
+	if p.Known[w.Stem] || p.Does(text.SideOf(w)) {
 		n++
 	}
 	for _, opposite := range text.OppositeWords(w.Norm) {
@@ -427,7 +431,7 @@ func (u *utterance) unspoken(p *retrieval.Document) bool {
 func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near) judgement {
 	j := judgement{nearest: nearest}
 	if len(nearest) == 0 {
-		j.why = "no tool has anything in common with the words of the message"
+		j.why, j.weak = "no tool has anything in common with the words of the message", true
 		return j
 	}
 	p, lead := nearest[0].Document(), leadOf(nearest)
@@ -455,9 +459,9 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	case u.unspoken(p):
 		j.why = "the message asks or tells, and does not call for the nearest tool as its examples do"
 	case lead < 0:
-		j.why = "the nearest tool has next to nothing in common with the message"
+		j.why, j.weak = "the nearest tool has next to nothing in common with the message", true
 	case lead < leastLead:
-		j.why = "two tools are as near to the message as each other"
+		j.why, j.weak = "two tools are as near to the message as each other", true
 	}
 	if j.why != "" {
 		return j
@@ -468,7 +472,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	case p.FreeText && signs.strange():
 		j.why = "the nearest tool knows nothing of what the message is about"
 	case j.sure < bar:
-		j.unsure = true
+		j.unsure, j.weak = true, true
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
 	}
 	return j

@@ -62,3 +62,19 @@ func TestWhatIsSaidOfTheSpeakerIsNotSaidOfAnother(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+// TestTheOppositeIsNeverDone has verbs in other forms than the tools' names.
+func TestTheOppositeIsNeverDone(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "sides",
+		`{"name":"apri_cancello","description":"Apre un cancello","schema":[{"parameter":"lato","type":"string","required":true,"allowedValues":["nord","sud"]}],"examples":["apri il cancello [nord](lato)"]}`,
+		`{"name":"chiudi_cancello","description":"Chiude un cancello","schema":[{"parameter":"lato","type":"string","required":true,"allowedValues":["nord","sud"]}]}`,
+		`{"name":"encenderBomba","description":"Enciende una bomba","schema":[{"parameter":"bomba","type":"string","required":true,"allowedValues":["pozo","piscina"]}],"examples":["enciende la bomba del [pozo](bomba)"]}`,
+		`{"name":"apagarBomba","description":"Apaga una bomba","schema":[{"parameter":"bomba","type":"string","required":true,"allowedValues":["pozo","piscina"]}]}`)
+	for said, want := range map[string]string{
+		"Chiudere il cancello nord": `chiudi_cancello {"lato":"nord"}`, "Può chiudere il cancello sud?": `chiudi_cancello {"lato":"sud"}`, "Avrei voluto chiudere il cancello nord": "", "Chiuda il cancello sud": `chiudi_cancello {"lato":"sud"}`,
+		"Apague la bomba de la piscina": `apagarBomba {"bomba":"piscina"}`, "Apagar la bomba del pozo": `apagarBomba {"bomba":"pozo"}`, "Debería haber apagado la bomba del pozo": "", "Encienda la bomba del pozo": `encenderBomba {"bomba":"pozo"}`,
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}

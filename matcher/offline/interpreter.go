@@ -123,6 +123,32 @@ func (p *interpreter) plain(judged judgement, said string) bool {
 	})
 }
 
+// mostKnowing is the maximum number of tools that may take a picked value. Among more, words say too little.
+const mostKnowing = 32
+
+// picked returns the judgement of the only tool that gives what a text picks, if the text has nothing else but what that tool
+// takes: "two espressos, please" for the tool that orders drinks.
+func (p *interpreter) picked(judged judgement, said text.Text) judgement {
+	if !wishesOrCounts(said) {
+		return judged
+	}
+	gives := slices.DeleteFunc(p.scope.Knowing(said.Words, mostKnowing), func(near retrieval.Near) bool {
+		if !near.Document().Gives {
+			return true
+		}
+		r := p.read(said.Said, p.request.Candidates[near.Place])
+		return !r.picks() || !r.whole()
+	})
+	if len(gives) != 1 {
+		return judged
+	}
+	of := utteranceOf(said).judge(barOf(p.request), p.scope, gives)
+	if of.weak {
+		of.why = ""
+	}
+	return of
+}
+
 // one finds the call of a text with a single intent, or several with different values of one parameter. Without any
 // it returns the reason, as the end of "Nothing fired: …".
 func (p *interpreter) one(said string) ([]intent, string) {
@@ -131,6 +157,9 @@ func (p *interpreter) one(said string) ([]intent, string) {
 	judged := p.byValues(first, t)
 	if judged.unsure && judged.sure >= plainly && p.plain(judged, said) {
 		judged.why = ""
+	}
+	if judged.weak && judged.why != "" {
+		judged = p.picked(judged, t)
 	}
 	if p.trace != nil && !p.traced {
 		p.trace.Scores, p.traced = p.scope.Scores(judged.nearest), true

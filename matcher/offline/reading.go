@@ -325,8 +325,28 @@ func (r reading) actless(p *retrieval.Document) bool {
 	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) {
 		return false
 	}
+	if p.Gives && r.picks() && wishesOrCounts(r.Text.Text) {
+		return false // "two lemonades"
+	}
 	acting := text.ActingOf(all)
 	return !acting.Plain && !slices.ContainsFunc(slices.Concat(acting.Acts...), p.Does)
+}
+
+// wishesOrCounts reports whether a text wishes for something, or only names it with a number or politely: "a ham sandwich,
+// please".
+func wishesOrCounts(t text.Text) bool {
+	mood := t.Mood()
+	return mood == text.Wish || mood == text.Fragment && slices.ContainsFunc(t.Words, func(w text.Word) bool {
+		return isNumber(w) || w.Is(text.PoliteWords, text.WishWords)
+	})
+}
+
+// picks reports whether a text names one of the tool's listed values.
+func (r reading) picks() bool {
+	return slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		value := r.Values[p.Name]
+		return value != nil && p.Type == "string" && slices.Contains(p.Allowed, value)
+	})
 }
 
 // address reports whether the text is one e-mail address or link, and nothing else.

@@ -209,6 +209,28 @@ func (s Scope) Nearest(words []text.Word, n int) []Near {
 	return best.list
 }
 
+// Knowing returns the candidates that have one of the words in any of their texts, also as a value of a parameter. Their
+// similarity is not computed. It returns none if more than most have one.
+func (s Scope) Knowing(words []text.Word, most int) (found []Near) {
+	for _, p := range s.parts {
+		for _, w := range words {
+			if !w.IsSubject() {
+				continue
+			}
+			if len(p.stems[w.Stem]) > most {
+				return nil
+			}
+			for _, tool := range p.stems[w.Stem] {
+				place, in := s.place(p, int(tool))
+				if in && !slices.ContainsFunc(found, func(one Near) bool { return one.Place == place }) {
+					found = append(found, Near{Place: place, index: p.index, tool: int(tool)})
+				}
+			}
+		}
+	}
+	return found
+}
+
 // Rarity tells how much a word identifies a tool: more if fewer know it. known is whether any does.
 func (s Scope) Rarity(stem string) (rarity float32, known bool) {
 	tools, all := 0, 0

@@ -216,6 +216,20 @@ var opposed = mutual(strings.Split("create delete, create cancel, start stop, on
 	"subscribe unsubscribe, grant revoke, approve reject, hire dismiss, pause resume, stop resume, upload download, import export, pay refund, "+
 	"charge refund, buy return, buy cancel, reserve cancel, delete restore, subscribe cancel, close reopen, link unlink", ", "))
 
+// sides are acts that bring a thing into one of two states.
+var sides = []string{"on", "off", "open", "close", "lock", "unlock", "mute", "unmute"}
+
+// SideOf returns the act of a word that is a verb of bringing a thing into one of two states, in any of its forms, and has no other
+// use; empty for none. English has a particle for that.
+func SideOf(w Word) string {
+	t := actsKnown()
+	does := t.verbs[w.Stem]
+	if len(does) != 1 || len(t.nouns[w.Stem]) > 0 || english.has(ActionVerbs, w.Norm) || !slices.Contains(sides, does[0]) {
+		return ""
+	}
+	return does[0]
+}
+
 // WithoutReversal returns a verb without the prefix that makes it the opposite: bloquez for debloquez.
 func WithoutReversal(verb string) (string, bool) {
 	const least = 4
