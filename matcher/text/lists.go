@@ -95,6 +95,7 @@ const (
 	PastWords       // past forms of verbs
 	participles     // irregular participles
 	accentedWords   // Spanish words with an accent at the end that are no verbs
+	personTitles    // titles before the name of a person: "Mrs"
 	titleWords      // titles and other short forms, whose dot ends no sentence
 	nameTitles      // those that are other words too, unless both words have capitals: "M. Dupont"
 	numberingWords  // those before a number: "No. 5"

@@ -176,6 +176,11 @@ func isBare(t Text, first, end int, isAct func(Word) bool) bool {
 	return end > first
 }
 
+// TitledAt reports whether the word at i is a title before a name: "Frau Kern", "Dr. Klein".
+func TitledAt(t Text, i int) bool {
+	return t.At(i).Is(personTitles) && i+1 < len(t.Words) && t.Capital(i+1) && !t.Words[i+1].Common() && !t.parted(i+1)
+}
+
 // isNamed reports whether the words from first to before end are names, maybe with a title: "Anna", "Mr Brown".
 func isNamed(t Text, first, end int) bool {
 	for i := first; i < end; i++ {

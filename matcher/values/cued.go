@@ -98,10 +98,21 @@ func (l *lesson) foreign(s *slot, word string) bool {
 }
 
 // readCued fills free strings between two words between which values were marked. One of the two does not suffice,
-// and no other slot may match the words.
+// and no other slot may match the words. A value that is found tells where the next begins.
 func readCued(filler *slotFiller) {
 	f := cueReader{filler}
-	slots, found := f.taughtSlots(), map[*slot][]Mention{}
+	for slots := f.taughtSlots(); len(slots) > 0; {
+		f.readBetween(slots)
+		left := f.taughtSlots()
+		if len(left) == len(slots) {
+			return
+		}
+		slots = left
+	}
+}
+
+func (f cueReader) readBetween(slots []*slot) {
+	found := map[*slot][]Mention{}
 	for _, s := range slots {
 		found[s] = f.between(s)
 	}
@@ -143,6 +154,7 @@ func (f cueReader) between(s *slot) (found []Mention) {
 		switch last := len(found) - 1; {
 		case last < 0 || found[last].End <= first:
 			found = append(found, m)
+		case found[last].First == first-1 && found[last].End == end && f.Words[first-1].Is(text.Determiners): // the article is marked, too
 		case !s.namedFor(text.NotedNames):
 			found[last] = m
 		}
@@ -169,6 +181,11 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 				right, knows = s.taught.knows(rights)
 			}
 		}
+		brings := f.lesson.brings[left]
+		always := left != atStart && brings.of > 0 && brings.of >= brings.all && (before || brings.of > 1)
+		if ends := rights[len(rights)-1] == atEnd; !knows && ends && always && before && end-first <= s.taught.longest && f.telling(s, first, end) {
+			return end // "a taxi from the hotel", although examples go on: "a taxi from the station to the airport"
+		}
 		if !knows {
 			if noWord(rights[len(rights)-1]) || text.StopWords.Has(rights[0]) && f.lesson.foreign(s, rights[0]) {
 				return first // a grammar word introduces another parameter's value
@@ -179,9 +196,8 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 		// and more than once or together with the word before it.
 		weak := left == atStart || left == atValue || text.StopWords.Has(left)
 		loose := noWord(right) || text.StopWords.Has(right)
-		brings := f.lesson.brings[left]
-		always := left != atStart && brings.of > 0 && brings.of >= brings.all && (before || brings.of > 1)
-		if weak && loose && !always || !f.telling(s, first, end) {
+		together := right == atValue || s.taught.beside[left+" "+right]
+		if weak && loose && !(always && together) || !f.telling(s, first, end) {
 			return first
 		}
 		return end

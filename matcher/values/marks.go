@@ -26,6 +26,7 @@ type taught struct {
 	surfaces []string      // the same as written
 	// left and right are the words beside the values, without articles; atStart, atEnd or atValue for no word.
 	left, right map[string]bool
+	beside      map[string]bool // the words on both sides of one value, joined by a space
 	before      map[string]bool // the two words before a value, joined by a space
 	inside      map[string]bool // grammar words in values
 	longest     int             // in words
@@ -81,7 +82,7 @@ func lessonOf(tool *repositories.Tool) *lesson {
 func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	of := l.of[parameter]
 	if of == nil {
-		of = &taught{left: map[string]bool{}, right: map[string]bool{}, before: map[string]bool{}, inside: map[string]bool{}, names: true}
+		of = &taught{left: map[string]bool{}, right: map[string]bool{}, beside: map[string]bool{}, before: map[string]bool{}, inside: map[string]bool{}, names: true}
 		l.of[parameter] = of
 	}
 	of.values = append(of.values, s.Words[first:end])
@@ -95,7 +96,7 @@ func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	left, before := s.leftOf(first)
 	of.left[left], of.before[before] = true, true
 	for _, right := range s.rightOf(end) {
-		of.right[right] = true
+		of.right[right], of.beside[left+" "+right] = true, true
 	}
 	one := l.brings[left]
 	one.of++

@@ -70,7 +70,7 @@ func readNamed(f *slotFiller) {
 			return true
 		}
 		for i, w := range f.Words {
-			if !s.ends(w) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
+			if !s.ends(w) && !f.namesThing(s, i) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
 			if first, end := f.after(s, i); first < end && f.free(first, end) && !oneOfTwo(f, s, first, end) {
@@ -119,6 +119,9 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 		return first, end
 	}
 	w := f.Words[first]
+	if first == i+1 && (f.isIdentifier(first) || f.onlyLabel(first)) {
+		return first, f.tied(first)
+	}
 	digits := strings.IndexFunc(w.Norm, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w.Norm)
 	ordinary := w.Norm == "a" || w.Norm == "i" || w.Is(text.StopWords) && len(w.Norm) > 1
 	unusual := !ordinary && (len(w.Norm) == 1 || digits) // B, 12a, X-7
@@ -126,6 +129,26 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 		return first, f.tied(first)
 	}
 	return 0, 0
+}
+
+// namesThing reports whether the word at i is the thing of the tool's name, and the slot its name: the "contact" of "delete the
+// contact Greg Holt". A name is written with capitals.
+func (f *slotFiller) namesThing(s *slot, i int) bool {
+	named := len(s.name) == 1 && s.name[0].Is(text.PlaceholderWords) && !s.code
+	return named && i > 0 && i+1 < len(f.Words) && f.name[f.Words[i].Stem] && !acts(f, f.Words[i]) && f.Capital(i+1) && !f.Capital(i) && f.Adjoins(i)
+}
+
+// isIdentifier reports whether the word at i is of a name as programs have it: "high-latency", "search_api".
+func (f *slotFiller) isIdentifier(i int) bool {
+	end := f.tied(i)
+	return end > i+1 && !text.StartsWithDigit(f.Norm(i)) && (end == len(f.Words) || !f.Words[end].IsSubject()) && f.free(i, end)
+}
+
+// onlyLabel reports whether the word at i is the name of a day or a month, written as a name at the end of a sentence, for a tool
+// that takes no day: "with the reference December".
+func (f *slotFiller) onlyLabel(i int) bool {
+	dated := func(s *slot) bool { return s.isMoment() || s.Format != "" }
+	return f.Capital(i) && isCalendar(f.Norm(i)) && f.Pause(i+1) && !slices.ContainsFunc(f.all, dated)
 }
 
 // inName reports whether the gap is possible inside a name: O'Hara, A&B, St. John's.
@@ -371,6 +394,40 @@ func readPlaces(f *slotFiller) {
 		}
 		if len(found) == 1 && !oneOfTwo(f, s, found[0].First, found[0].End) {
 			f.fill(s, found[0].Value, found[0].First, found[0].End)
+		}
+	}
+}
+
+// readTitled fills the one free string for a name with the one name that has a title: "Frau Kern", "Mr Brown".
+func readTitled(f *slotFiller) {
+	s := f.lone(func(s *slot) bool { return s.free && !s.sentence() })
+	if s == nil || len(f.slots(freeText)) > 1 {
+		return
+	}
+	var found []Mention
+	for i := 0; i+1 < len(f.Words); i++ {
+		if !text.TitledAt(f.Text.Text, i) || !f.free(i, i+2) {
+			continue
+		}
+		end := f.properName(s, i+1)
+		found = append(found, Mention{f.Surface(i, end), i, end})
+		i = end
+	}
+	if len(found) == 1 && !oneOfTwo(f, s, found[0].First, found[0].End) {
+		f.fill(s, found[0].Value, found[0].First, found[0].End)
+	}
+}
+
+// readIdentifiers fills the one free string for a name with the one identifier after the tool's verb: "scale search-api to 12".
+func readIdentifiers(f *slotFiller) {
+	s := f.lone(func(s *slot) bool { return s.free && !s.sentence() })
+	if s == nil {
+		return
+	}
+	for i := range f.Words {
+		if i > 0 && (f.Norm(i-1) == f.verb || acts(f, f.Words[i-1])) && f.Adjoins(i-1) && f.isIdentifier(i) {
+			f.fill(s, f.Surface(i, f.tied(i)), i, f.tied(i))
+			return
 		}
 	}
 }

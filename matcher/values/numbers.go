@@ -132,8 +132,12 @@ func (s *slot) misses(number json.Number) string {
 
 func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
-	for _, one := range f.AmountsIn(*s.Unit) {
+	said := f.AmountsIn(*s.Unit)
+	for i, one := range said {
 		first, end := f.Within(one.From, one.To)
+		if i > 0 && one.Range && one.Loose && f.namesOther(s, said[i-1]) {
+			one.Range = false
+		}
 		switch {
 		case !f.free(first, end):
 		case one.Denied:
@@ -146,6 +150,16 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 		}
 	}
 	return fit
+}
+
+// namesOther reports whether a number that looks like the start of a range is of a code, or of another parameter whose name is
+// before it: "the speed of T-31 to 80 km/h", "the size of line 4 to 250 units".
+func (f *slotFiller) namesOther(s *slot, one quantity.Amount) bool {
+	first, _ := f.Within(one.From, one.To)
+	if first > 0 && joiners[f.Gap(first-1)] {
+		return true
+	}
+	return slices.ContainsFunc(f.all, func(other *slot) bool { return other != s && other.counts() && other.quantity()[f.At(first-1).Stem] })
 }
 
 // A number that is a bound, an estimate, an exclusion, a change, or in another unit is no exact value: "up to 500",

@@ -219,3 +219,55 @@ func TestANumberThatNobodyHasNamedFillsNoOptionalParameter(t *testing.T) {
 	expected{"turn on light 2": {}, "turn on the light 30": {"level": number("30")}, "turn on the light at 30 percent": {"level": number("30")}}.of(t,
 		`{"name":"light-on","schema":[{"parameter":"level","type":"integer","unit":"percent"}],"examples":["turn on the light"]}`)
 }
+
+// TestNamesWithoutExamplesAreRead has tools that are described, and nothing else.
+func TestNamesWithoutExamplesAreRead(t *testing.T) {
+	expected{
+		"Remove the member Ada Byron":                     {"name": "Ada Byron"},
+		"remove the member Ada Byron and the member list": {"name": "Ada Byron"},
+		"Remove a member":                                 {},
+		"Remove the member on Friday":                     {},
+	}.of(t, `{"name":"removeMember","description":"Removes a member of the club","schema":[{"parameter":"name","type":"string","required":true,"description":"full name"}]}`)
+	expected{
+		"drain node-eu-7":                {"node": "node-eu-7"},
+		"drain web_front now":            {"node": "web_front"},
+		"Drain the node gpu-big":         {"node": "gpu-big"},
+		"drain a follow-up meeting":      {},
+		"Drain the half-full node later": {},
+	}.of(t, `{"name":"drainNode","description":"Drain a node","schema":[{"parameter":"node","type":"string","required":true,"description":"name of the node"}]}`)
+	expected{
+		"Which office has Mrs Lovelace?":        {"colleague": "Mrs Lovelace"},
+		"In welchem Büro sitzt Herr von Braun?": {},
+		"In welchem Büro sitzt Herr Noll?":      {"colleague": "Herr Noll"},
+		"¿Qué despacho tiene la señora Ruiz?":   {"colleague": "señora Ruiz"},
+		"Which office has Mr Ray or Mr Fox?":    {},
+		"Which office has a miss?":              {},
+	}.of(t, `{"name":"findOffice","description":"Tell the office of a colleague","schema":[{"parameter":"colleague","type":"string","required":true,"description":"name"}]}`)
+	expected{
+		"Pay 40 euros with the memo April": {"amount": number("40"), "memo": "April"},
+		"Pay 40 euros in April":            {"amount": number("40")},
+	}.of(t, `{"name":"payDues","schema":[{"parameter":"amount","type":"number","unit":"euros"},{"parameter":"memo","type":"string"}]}`)
+	expected{
+		"Set the pressure of pump 3 to 12 bar": {"pump": number("3"), "pressure": number("12")},
+		"Set the pressure to 3 to 12 bar":      {},
+	}.of(t, `{"name":"setPressure","schema":[{"parameter":"pump","type":"integer","required":true},{"parameter":"pressure","type":"number","unit":"bar","required":true}]}`)
+	expected{
+		"Verlängere die Auftragsnummer QX7712":    {"auftragsnummer": "QX7712"},
+		"Verlängere den Auftrag mit QX7712 bitte": {"auftragsnummer": "QX7712"},
+	}.of(t, `{"name":"verlaengern","schema":[{"parameter":"auftragsnummer","type":"string"}]}`)
+}
+
+// TestTheWordsBesideAMarkGoTogether has examples whose marks have only common words beside them.
+func TestTheWordsBesideAMarkGoTogether(t *testing.T) {
+	expected{
+		"does the blue paint cover rust?":     {},
+		"does the blue paint smell strongly?": {},
+		"what is in the white varnish?":       {"product": "white varnish"},
+	}.of(t, `{"name":"contents","description":"Tell what a paint contains","schema":[{"parameter":"product","type":"string"}],"examples":["does the [red lacquer](product) have lead on top?","what is in the [floor oil](product)?"]}`)
+	expected{
+		"fetch a courier from the mill":             {"from": "the mill"},
+		"fetch a courier from the mill to the lab":  {"from": "the mill", "to": "the lab"},
+		"fetch a courier from":                      {},
+		"fetch a courier from the big old red mill": {},
+	}.of(t, `{"name":"courier","description":"Fetch a courier","schema":[{"parameter":"from","type":"string","required":true,"description":"where it starts"},{"parameter":"to","type":"string","description":"where to"}],"examples":["fetch a courier from [the depot](from) to [the school](to)"]}`)
+}

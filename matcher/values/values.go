@@ -27,7 +27,8 @@ type Reading struct {
 // readers fill the slots of a tool in order, each from the words that earlier ones left.
 var readers = []func(*slotFiller){
 	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readAhead, readDurations, readAmounts, readMoments,
-	readSpokenNumbers, readNumbers, readLists, readCued, readJourney, readPlaces, readQuoted, readRest,
+	readSpokenNumbers, readNumbers, readLists, readCued, readJourney, readPlaces, readTitled, readIdentifiers,
+	readQuoted, readRest,
 }
 
 // Of reads the values of the tool's parameters from the text.
