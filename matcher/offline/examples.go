@@ -267,7 +267,7 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		case formatted: // parsed by format
 		case same: // the message has the example's own words
 			given[name] = f.mark.Value
-		case !of.speaks:
+		case !of.speaks && !of.tells(candidate.Tool, f, t.Surface(f.first, f.end)):
 			return intent{}, false
 		case counts(candidate.Tool, name) && !t.Signed(f.first):
 			if number, ok := quantity.Number(t.Surface(f.first, f.end)); ok { // a faulty one is rejected
@@ -299,6 +299,18 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		return intent{}, false
 	}
 	return intent{candidate, read, t.Said}, true
+}
+
+// tells reports whether a pattern that names no thing and no act calls for the tool with other words in a place: a code like the
+// marked one, or a listed value. With several values, some more words suffice: "how much is it from [A](from) to [B](to)".
+func (of pattern) tells(tool *repositories.Tool, f fill, said string) bool {
+	const several, some = 2, 4
+	if values.SameShape(f.surface, said) || len(of.parts)-of.own >= several && of.own >= some {
+		return true
+	}
+	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool {
+		return p.Name == f.mark.Parameter && p.Type == "string" && slices.Contains(p.Allowed, f.mark.Value)
+	})
 }
 
 // chosenAt returns how many words at the end of a name are an allowed value of another parameter: "jdoe admin".

@@ -25,3 +25,17 @@ func TestWhatOnlyOneToolGivesIsOrderedByItsName(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestAnExampleIsSaidWithAnotherCode(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "codes",
+		`{"name":"find-crate","description":"Tell the place of a crate","schema":[{"parameter":"crate","type":"string","required":true}],"examples":["where is [K-77](crate)?"]}`,
+		`{"name":"fault","description":"Report a fault of a crane","schema":[{"parameter":"crane","type":"string","required":true},{"parameter":"fault","type":"string","required":true,"allowedValues":["hook","rope"],"aliases":{"rope":["torn rope"]}}],"examples":["[K-77](crane) has a [hook](fault)"]}`,
+		`{"name":"distance","description":"Tell a distance","schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true}],"examples":["how far is it from [Bonn](from) to [Ulm](to)?"]}`)
+	for said, want := range map[string]string{
+		"Where is K-12?": `find-crate {"crate":"K-12"}`, "where is K-12 right now?": `find-crate {"crate":"K-12"}`, "Where is my wife?": "", "Where is Q12?": "", "K-09 has a torn rope": `fault {"crane":"K-09","fault":"rope"}`,
+		"How far is it from Kiel to Bremen?": `distance {"from":"Kiel","to":"Bremen"}`,
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}

@@ -301,6 +301,11 @@ func shapeOf(code string) string {
 	return string(shape)
 }
 
+// SameShape reports whether two texts are codes of the same letters and digits: T-12 and T-55.
+func SameShape(a, b string) bool {
+	return strings.ContainsFunc(a, unicode.IsDigit) && !strings.Contains(a, " ") && len(a) >= shortestCode && shapeOf(a) == shapeOf(b)
+}
+
 func (s *slot) isNamed(list text.List) bool { return text.AnyIs(s.name, list) }
 
 func (s *slot) namedFor(list text.List) bool {
