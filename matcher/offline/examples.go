@@ -275,10 +275,13 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 			}
 		case free(name):
 			value, why, ok := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
-			if !ok || why != "" || refersBack(words) {
+			if !ok || why != "" || refersBack(words) || !f.holdsNumber(t.Surface(f.first, f.end)) {
 				return intent{}, false
 			}
 			given[name] = value
+			if count, number, thing := values.CountAt(t, candidate.Tool, f.first, f.end); f.named && thing > f.first {
+				given[count], given[name] = number, t.Surface(thing, f.end)
+			}
 			masked += t.Said[from:words[0].Start] + f.surface
 			from = words[len(words)-1].End
 		}
@@ -299,6 +302,13 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		return intent{}, false
 	}
 	return intent{candidate, read, t.Said}, true
+}
+
+// holdsNumber reports whether a text is no bare number, or the marked one is a number, too: "four" is no thing to order.
+func (f fill) holdsNumber(said string) bool {
+	_, is := quantity.Number(said)
+	_, marked := quantity.Number(f.surface)
+	return !is || marked
 }
 
 // tells reports whether a pattern that names no thing and no act calls for the tool with other words in a place: a code like the

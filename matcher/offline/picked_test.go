@@ -39,3 +39,18 @@ func TestAnExampleIsSaidWithAnotherCode(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestANumberBeforeAThingCountsIt(t *testing.T) {
+	t.Parallel()
+	const stock = `{"name":"buy-stock","description":"Buy stock for the bar","schema":[{"parameter":"item","type":"string","required":true},{"parameter":"quantity","type":"integer","default":1,"maxValue":50}],"examples":["buy [straws](item)"]}`
+	const basket = `{"name":"put-in-basket","description":"Put an article into the basket","schema":[{"parameter":"article","type":"string","required":true,"description":"what is put there"},{"parameter":"count","type":"integer","description":"how many"}],"examples":["put [soap](article) into the basket"]}`
+	const uncounted = `{"name":"buy-stock","description":"Buy stock for the bar","schema":[{"parameter":"item","type":"string","required":true}],"examples":["buy [straws](item)"]}`
+	for _, row := range []struct{ tool, said, want string }{
+		{stock, "Buy six long spoons", `buy-stock {"item":"long spoons","quantity":6}`}, {stock, "buy 12 napkins, please", `buy-stock {"item":"napkins","quantity":12}`},
+		{stock, "buy napkins", `buy-stock {"item":"napkins","quantity":1}`}, {stock, "buy a napkin", `buy-stock {"item":"napkin","quantity":1}`}, {stock, "buy first aid kits", `buy-stock {"item":"first aid kits","quantity":1}`},
+		{stock, "buy 2 kg sugar", `buy-stock {"item":"2 kg sugar","quantity":1}`}, {stock, "buy six", "buy-stock misses [item]"}, {basket, "put three towels into the basket", `put-in-basket {"article":"towels","count":3}`},
+		{uncounted, "Buy six spoons", `buy-stock {"item":"six spoons"}`},
+	} {
+		assert.Equal(t, row.want, matched(t, row.said, row.tool), row.said)
+	}
+}

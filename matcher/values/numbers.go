@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories"
 	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
@@ -459,6 +460,44 @@ func (s *slot) countsPeople() bool {
 	}
 	others := []text.List{text.TimeUnits, text.DayUnits, text.UnitNames, text.Currencies, text.RoomNames, text.CodeNames, text.AmountNames, text.RatingNames}
 	return s.Required && s.Unit == nil && (s.stemmed("count", "quantity") || !slices.ContainsFunc(others, s.namedFor))
+}
+
+// CountAt is for the words of a tool's thing from first to before end, which may begin with a number: the parameter that counts
+// things, the number, and where the thing begins. The name is empty for none.
+func CountAt(t *datetime.Text, tool *repositories.Tool, first, end int) (name string, number json.Number, thing int) {
+	return countIn(t, toolSlotsOf(tool), first, end)
+}
+
+func countIn(t *datetime.Text, of *toolSlots, first, end int) (name string, number json.Number, thing int) {
+	numbers := t.Numbers(first)
+	if len(numbers) != 1 || numbers[0].Doubtful || numbers[0].First != first || numbers[0].End >= end || !t.Adjoins(numbers[0].End-1) {
+		return "", "", first
+	}
+	n := numbers[0]
+	if w := t.Words[n.End]; !w.IsSubject() || unitOf[w.Norm] != 0 || w.Is(text.UnitSigns, text.Currencies) || w.StemIs(text.UnitNames) || t.Words[first].Is(text.Ordinals, text.IndefiniteWords) {
+		return "", "", first
+	}
+	var counting []*slot
+	for _, s := range of.all {
+		if s.Type == "integer" && s.Unit == nil && len(s.Allowed) == 0 && (s.namedFor(text.AmountNames) || countsSome(s.Description)) {
+			counting = append(counting, s)
+		}
+	}
+	if len(counting) != 1 || !counting[0].takes(json.Number(n.Exact)) {
+		return "", "", first
+	}
+	return counting[0].Name, json.Number(n.Exact), n.End
+}
+
+// splitCounts gives the number that a name of a thing begins with to the parameter that counts things: "four pens".
+func (f *slotFiller) splitCounts() {
+	for _, s := range f.all {
+		if span, ok := f.spans[s.Name]; ok && s.free && !s.sentence() {
+			if name, number, rest := countIn(f.Text, f.toolSlots, span[0], span[1]); f.values[name] == nil && rest > span[0] {
+				f.values[name], f.values[s.Name] = number, f.Surface(rest, span[1])
+			}
+		}
+	}
 }
 
 // isPeople reports whether a unit is of people, as guests is.
