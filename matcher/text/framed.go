@@ -96,11 +96,13 @@ func purposes(t Text, first, i int) bool {
 // whose verbs need no person or have the infinitive in a clause of its own: "sto pensando di annullare", "me niego a pagar",
 // "er versprach, die Karte zu sperren".
 func governed(t Text, first, i int) bool {
-	german := maySpeak(t.Said, "de") && t.Norm(i-1) == "zu" || WithoutZu(t.Norm(i)) != t.Norm(i)
+	verb := t.Norm(i)
 	switch {
-	case german:
-		first = 0
-	case !maySpeak(t.Said, "es") && !maySpeak(t.Said, "it") || !hasInfinitiveEnding(withoutClitic(t.Norm(i))):
+	case t.Norm(i-1) == "zu", WithoutZu(verb) != verb:
+		if first = 0; !maySpeak(t.Said, "de") {
+			return false
+		}
+	case english.has(ActionVerbs, verb), !hasInfinitiveEnding(withoutClitic(verb)), !maySpeak(t.Said, "es", "it"):
 		return false
 	}
 	for at := first; at < i; at++ {

@@ -560,10 +560,11 @@ func LanguageOf(text string) string {
 	return languages[slices.Index(scores, best)].code
 }
 
-// maySpeak reports whether no language has more of a text's grammar words than the one with a code.
-func maySpeak(text, code string) bool {
+// maySpeak reports whether no language has more of a text's grammar words than one of those with a code.
+func maySpeak(text string, codes ...string) bool {
 	scores := scoresOf(text)
-	return scores[indexOf(code)] == slices.Max(scores)
+	most := slices.Max(scores)
+	return slices.ContainsFunc(codes, func(code string) bool { return scores[indexOf(code)] == most })
 }
 
 // AndInItalian reports whether the word at i is the Italian "e", which folds like "è".

@@ -101,17 +101,12 @@ func (l *lesson) foreign(s *slot, word string) bool {
 // and no other slot may match the words. A value that is found tells where the next begins.
 func readCued(filler *slotFiller) {
 	f := cueReader{filler}
-	for slots := f.taughtSlots(); len(slots) > 0; {
-		f.readBetween(slots)
-		left := f.taughtSlots()
-		if len(left) == len(slots) {
-			return
-		}
-		slots = left
+	for slots := f.taughtSlots(); len(slots) > 0 && f.readBetween(slots); slots = f.taughtSlots() {
 	}
 }
 
-func (f cueReader) readBetween(slots []*slot) {
+// readBetween reports whether one of the slots gets a value.
+func (f cueReader) readBetween(slots []*slot) (filled bool) {
 	found := map[*slot][]Mention{}
 	for _, s := range slots {
 		found[s] = f.between(s)
@@ -126,8 +121,10 @@ func (f cueReader) readBetween(slots []*slot) {
 		}
 		if !contested && f.free(m.First, m.End) && (s.sentence() || !oneOfTwo(f.slotFiller, s, m.First, m.End)) {
 			f.fill(s, m.Value, m.First, m.End)
+			filled = true
 		}
 	}
+	return filled
 }
 
 // between finds candidates for the slot's value by the words on both sides. Of two with common words the one nearer

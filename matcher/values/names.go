@@ -398,39 +398,44 @@ func readPlaces(f *slotFiller) {
 	}
 }
 
+// anyName is a slot for names without words of its own.
+var anyName = &slot{}
+
 // readTitled fills the one free string for a name with the one name that has a title: "Frau Kern", "Mr Brown".
 func readTitled(f *slotFiller) {
-	s := f.lone(func(s *slot) bool { return s.free && !s.sentence() })
-	if s == nil || len(f.slots(freeText)) > 1 {
-		return
-	}
-	var found []Mention
-	for i := 0; i+1 < len(f.Words); i++ {
-		if !text.TitledAt(f.Text.Text, i) || !f.free(i, i+2) {
+	first, end := 0, 0
+	for i := range f.Words {
+		if i < end || !text.TitledAt(f.Text.Text, i) {
 			continue
 		}
-		end := f.properName(s, i+1)
-		found = append(found, Mention{f.Surface(i, end), i, end})
-		i = end
+		if end > 0 {
+			return // two names
+		}
+		first, end = i, f.properName(anyName, i+1)
 	}
-	if len(found) == 1 && !oneOfTwo(f, s, found[0].First, found[0].End) {
-		f.fill(s, found[0].Value, found[0].First, found[0].End)
+	if end == 0 || !f.free(first, end) {
+		return
+	}
+	if s := f.soleName(); s != nil && len(f.slots(freeText)) == 1 && !oneOfTwo(f, s, first, end) {
+		f.fill(s, f.Surface(first, end), first, end)
 	}
 }
 
-// readIdentifiers fills the one free string for a name with the one identifier after the tool's verb: "scale search-api to 12".
+// readIdentifiers fills the one free string for a name with the identifier after the tool's verb: "scale search-api to 12".
 func readIdentifiers(f *slotFiller) {
-	s := f.lone(func(s *slot) bool { return s.free && !s.sentence() })
-	if s == nil {
+	for i := 1; i < len(f.Words); i++ {
+		if !f.isIdentifier(i) || !f.Adjoins(i-1) || f.Norm(i-1) != f.verb && !acts(f, f.Words[i-1]) {
+			continue
+		}
+		if s := f.soleName(); s != nil {
+			f.fill(s, f.Surface(i, f.tied(i)), i, f.tied(i))
+		}
 		return
 	}
-	for i := range f.Words {
-		if i > 0 && (f.Norm(i-1) == f.verb || acts(f, f.Words[i-1])) && f.Adjoins(i-1) && f.isIdentifier(i) {
-			f.fill(s, f.Surface(i, f.tied(i)), i, f.tied(i))
-			return
-		}
-	}
 }
+
+// soleName returns the one open slot for a name, or the one required among several; else nil.
+func (f *slotFiller) soleName() *slot { return f.lone(func(s *slot) bool { return s.free && !s.sentence() }) }
 
 // readQuoted fills the one free string that is left with the one quotation that is left.
 func readQuoted(f *slotFiller) {

@@ -372,13 +372,13 @@ type slotFiller struct {
 	values    map[string]any
 	reasons   map[string]string // by name: why a number is not the parameter's value
 	questions map[string]string // by name: the question for an ambiguous value
-	spans     map[string][2]int // by name: the words of a free text
+	spans     map[string][2]int // by name: the words of a free text that begins with a number
 	unusable  map[string]string // by name: why words that certainly speak of the parameter give no value
 	addresses []Mention         // of all forms; nil before the first look
 }
 
 func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
-	f := &slotFiller{Text: utterance, toolSlots: toolSlotsOf(tool), values: map[string]any{}, listedAt: map[int]bool{}, reasons: map[string]string{}, questions: map[string]string{}, spans: map[string][2]int{}, unusable: map[string]string{}}
+	f := &slotFiller{Text: utterance, toolSlots: toolSlotsOf(tool), values: map[string]any{}, listedAt: map[int]bool{}, reasons: map[string]string{}, questions: map[string]string{}, unusable: map[string]string{}}
 	f.taken, f.open = make([]bool, len(utterance.Words)), f.all
 	return f
 }
@@ -393,7 +393,10 @@ func (f *slotFiller) fill(s *slot, value any, first, end int) {
 	if name := text.AfterKin(f.Text.Text, first); s.free && name > first && name < end && s.namedFor(text.PersonNames) {
 		value = f.Surface(name, end)
 	}
-	if f.values[s.Name] = value; s.free {
+	if f.values[s.Name] = value; s.free && (text.StartsWithDigit(f.Norm(first)) || f.At(first).Is(text.NumberWords, text.Numbers)) {
+		if f.spans == nil {
+			f.spans = map[string][2]int{}
+		}
 		f.spans[s.Name] = [2]int{first, end}
 	}
 	f.take(first, end)
