@@ -314,8 +314,8 @@ func (f fill) holdsNumber(said string) bool {
 // tells reports whether a pattern that names no thing and no act calls for the tool with other words in a place: a code like the
 // marked one, or a listed value. With several values, some more words suffice: "how much is it from [A](from) to [B](to)".
 func (of pattern) tells(tool *repositories.Tool, f fill, said string) bool {
-	const several, some = 2, 4
-	if values.SameShape(f.surface, said) || len(of.parts)-of.own >= several && of.own >= some {
+	const pair, some = 2, 4
+	if values.SameShape(f.surface, said) || len(of.parts)-of.own >= pair && of.own >= some {
 		return true
 	}
 	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool {

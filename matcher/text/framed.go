@@ -108,8 +108,8 @@ func governed(t Text, first, i int) bool {
 	for at := first; at < i; at++ {
 		asked := t.Words[at].Is(UnableWords) && Asked(t.Said) // "posso prenotare un tavolo?"
 		wished := wishPairs.PhraseAt(t.Words, at) > 0 || owingPhrases.PhraseAt(t.Words, at) > 0 || possiblePhrases.PhraseAt(t.Words, at) > 0
-		orders := t.Words[at].IsSubject() && (t.Words[at].Is(ActionVerbs) || namesAct(t.Words[at].Stem))
-		if asked || wished || orders || t.Reminds(at) || t.Words[at].Is(WishWords, PoliteVerbs, PoliteWords, CourtesyWords, pressingVerbs) {
+		acting := t.Words[at].IsSubject() && (t.Words[at].Is(ActionVerbs) || namesAct(t.Words[at].Stem))
+		if asked || wished || acting || t.Reminds(at) || t.Words[at].Is(WishWords, PoliteVerbs, PoliteWords, CourtesyWords, pressingVerbs) {
 			return false
 		}
 	}

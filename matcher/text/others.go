@@ -42,8 +42,8 @@ func AboutAnother(t Text, knows func(Word) bool) bool {
 			continue
 		}
 		subject, opening := t.Words[first:verb], t.Words[first]
-		known := AnyIs(subject, firstPersons) || slices.ContainsFunc(subject, knows)
-		return opening.Is(otherPersons) && verb == first+1 || AnyIs(subject, KinWords) && opening.Is(ownWords, Definites, KinWords) || !known && isNamed(t, first, verb)
+		thing := AnyIs(subject, firstPersons) || slices.ContainsFunc(subject, knows)
+		return opening.Is(otherPersons) && verb == first+1 || AnyIs(subject, KinWords) && opening.Is(ownWords, Definites, KinWords) || !thing && isNamed(t, first, verb)
 	}
 	return false
 }

@@ -30,7 +30,7 @@ func (t Text) Mood() Mood {
 		return Wish // "do you have a table"
 	case asks(words), asksAfterCue(words), marked && clauseEnd(t, first) == len(t.Words) && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
-	case t.regrets():
+	case regrets(t):
 		return Statement
 	case wishes(t.Words), slices.ContainsFunc(t.Words, func(w Word) bool { return subjunctive(t, w) && w.Is(thirdModals, PastWords) }): // "ich müsste", "ich hätte"
 		return Wish
@@ -189,7 +189,7 @@ func subjunctive(t Text, w Word) bool {
 
 // regrets reports whether a German sentence tells what would have been: "hätte ich nur Papier bestellt". With "gern" it is a
 // polite wish.
-func (t Text) regrets() bool {
+func regrets(t Text) bool {
 	last := len(t.Words) - 1
 	done := germanParticiple(t.Norm(last)) || german.has(modalVerbs, t.Norm(last))
 	return done && !AnyIs(t.Words, WishWords) && slices.ContainsFunc(t.Words[:last], func(w Word) bool {

@@ -70,7 +70,7 @@ func readNamed(f *slotFiller) {
 			return true
 		}
 		for i, w := range f.Words {
-			if !s.ends(w) && !f.namesThing(s, i) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
+			if !s.ends(w) && !namesThing(f, s, i) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
 			if first, end := f.after(s, i); first < end && f.free(first, end) && !oneOfTwo(f, s, first, end) {
@@ -119,7 +119,7 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 		return first, end
 	}
 	w := f.Words[first]
-	if first == i+1 && (f.isIdentifier(first) || f.onlyLabel(first)) {
+	if first == i+1 && (isIdentifier(f, first) || onlyLabel(f, first)) {
 		return first, f.tied(first)
 	}
 	digits := strings.IndexFunc(w.Norm, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w.Norm)
@@ -133,20 +133,20 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 
 // namesThing reports whether the word at i is the thing of the tool's name, and the slot its name: the "contact" of "delete the
 // contact Greg Holt". A name is written with capitals.
-func (f *slotFiller) namesThing(s *slot, i int) bool {
+func namesThing(f *slotFiller, s *slot, i int) bool {
 	named := len(s.name) == 1 && s.name[0].Is(text.PlaceholderWords) && !s.code
 	return named && i > 0 && i+1 < len(f.Words) && f.name[f.Words[i].Stem] && !acts(f, f.Words[i]) && f.Capital(i+1) && !f.Capital(i) && f.Adjoins(i)
 }
 
 // isIdentifier reports whether the word at i is of a name as programs have it: "high-latency", "search_api".
-func (f *slotFiller) isIdentifier(i int) bool {
+func isIdentifier(f *slotFiller, i int) bool {
 	end := f.tied(i)
 	return end > i+1 && !text.StartsWithDigit(f.Norm(i)) && (end == len(f.Words) || !f.Words[end].IsSubject()) && f.free(i, end)
 }
 
 // onlyLabel reports whether the word at i is the name of a day or a month, written as a name at the end of a sentence, for a tool
 // that takes no day: "with the reference December".
-func (f *slotFiller) onlyLabel(i int) bool {
+func onlyLabel(f *slotFiller, i int) bool {
 	dated := func(s *slot) bool { return s.isMoment() || s.Format != "" }
 	return f.Capital(i) && isCalendar(f.Norm(i)) && f.Pause(i+1) && !slices.ContainsFunc(f.all, dated)
 }
@@ -416,7 +416,7 @@ func readTitled(f *slotFiller) {
 	if end == 0 || !f.free(first, end) {
 		return
 	}
-	if s := f.soleName(); s != nil && len(f.slots(freeText)) == 1 && !oneOfTwo(f, s, first, end) {
+	if s := soleName(f); s != nil && len(f.slots(freeText)) == 1 && !oneOfTwo(f, s, first, end) {
 		f.fill(s, f.Surface(first, end), first, end)
 	}
 }
@@ -424,10 +424,10 @@ func readTitled(f *slotFiller) {
 // readIdentifiers fills the one free string for a name with the identifier after the tool's verb: "scale search-api to 12".
 func readIdentifiers(f *slotFiller) {
 	for i := 1; i < len(f.Words); i++ {
-		if !f.isIdentifier(i) || !f.Adjoins(i-1) || f.Norm(i-1) != f.verb && !acts(f, f.Words[i-1]) {
+		if !isIdentifier(f, i) || !f.Adjoins(i-1) || f.Norm(i-1) != f.verb && !acts(f, f.Words[i-1]) {
 			continue
 		}
-		if s := f.soleName(); s != nil {
+		if s := soleName(f); s != nil {
 			f.fill(s, f.Surface(i, f.tied(i)), i, f.tied(i))
 		}
 		return
@@ -435,7 +435,9 @@ func readIdentifiers(f *slotFiller) {
 }
 
 // soleName returns the one open slot for a name, or the one required among several; else nil.
-func (f *slotFiller) soleName() *slot { return f.lone(func(s *slot) bool { return s.free && !s.sentence() }) }
+func soleName(f *slotFiller) *slot {
+	return f.lone(func(s *slot) bool { return s.free && !s.sentence() })
+}
 
 // readQuoted fills the one free string that is left with the one quotation that is left.
 func readQuoted(f *slotFiller) {

@@ -136,7 +136,7 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	said := f.AmountsIn(*s.Unit)
 	for i, one := range said {
 		first, end := f.Within(one.From, one.To)
-		if i > 0 && one.Range && one.Loose && f.namesOther(s, said[i-1]) {
+		if i > 0 && one.Range && one.Loose && namesOther(f, s, said[i-1]) {
 			one.Range = false
 		}
 		switch {
@@ -155,7 +155,7 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 
 // namesOther reports whether a number that looks like the start of a range is of a code, or of another parameter whose name is
 // before it: "the speed of T-31 to 80 km/h", "the size of line 4 to 250 units".
-func (f *slotFiller) namesOther(s *slot, one quantity.Amount) bool {
+func namesOther(f *slotFiller, s *slot, one quantity.Amount) bool {
 	first, _ := f.Within(one.From, one.To)
 	if first > 0 && joiners[f.Gap(first-1)] {
 		return true
@@ -490,7 +490,7 @@ func countIn(t *datetime.Text, of *toolSlots, first, end int) (name string, numb
 }
 
 // splitCounts gives the number that a name of a thing begins with to the parameter that counts things: "four pens".
-func (f *slotFiller) splitCounts() {
+func splitCounts(f *slotFiller) {
 	for _, s := range f.all {
 		if span, ok := f.spans[s.Name]; ok && s.free && !s.sentence() {
 			if name, number, rest := countIn(f.Text, f.toolSlots, span[0], span[1]); f.values[name] == nil && rest > span[0] {

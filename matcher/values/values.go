@@ -47,7 +47,7 @@ func readBy(f *slotFiller) Reading {
 	for _, read := range readers {
 		read(f)
 	}
-	f.splitCounts()
+	splitCounts(f)
 	return Reading{f.Text, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
