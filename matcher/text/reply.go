@@ -55,8 +55,12 @@ func Consents(text string) (yes, no bool) {
 			return false, false
 		}
 	}
+	hastes := func(p answerPart) bool { return p.list == asidePhrases }
 	inList := func(list List) func(answerPart) bool { return func(p answerPart) bool { return p.list == list } }
 	consents, refusal := slices.ContainsFunc(phrases, inList(ConsentPhrases)), slices.IndexFunc(phrases, inList(RefusalPhrases))
+	if slices.ContainsFunc(phrases, hastes) && (refusal >= 0 || hastes(phrases[0])) {
+		return false, false // "no, at once" wants another thing
+	}
 	if refusal < 0 {
 		return consents || slices.ContainsFunc(phrases, inList(AssentPhrases)), false
 	}
@@ -113,8 +117,16 @@ func longestPhrase(words []answerPart) (found answerPart, length int) {
 				found, length = answerPart{said, list, words[0].paused}, i+1
 			}
 		}
+		if length <= i && asidePhrases.Has(said) && !slices.ContainsFunc(Split(said), unplain) {
+			found, length = answerPart{said, asidePhrases, words[0].paused}, i+1
+		}
 	}
 	return found, length
+}
+
+// unplain reports whether a word of politeness or haste may limit what it accompanies: "if possible", "today please".
+func unplain(w Word) bool {
+	return w.Is(conditionWords, PoliteVerbs, PolitePersons) || w.Is(NearDays, Weekdays, Months, DayParts)
 }
 
 // maxBetween is the maximum number of words between a negation and its object: "not in the office".
