@@ -78,3 +78,20 @@ func TestTheOppositeIsNeverDone(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestFormsOfAVerbAreOneVerb(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "forms",
+		`{"name":"lieferungLoeschen","description":"Löscht die geplante Lieferung"}`, `{"name":"liefern","description":"Bestellt eine Lieferung","schema":[{"parameter":"ware","type":"string","required":true,"allowedValues":["Heu","Stroh"]}]}`,
+		`{"name":"kuendigeStall","description":"Kündigt den Stallplatz","schema":[{"parameter":"ende","type":"string","format":"date","required":true}]}`,
+		`{"name":"disdiciLezione","description":"Disdice una lezione di equitazione","schema":[{"parameter":"codice","type":"string","required":true}]}`,
+		`{"name":"prenotaLezione","description":"Prenota una lezione di equitazione","schema":[{"parameter":"ora","type":"string","format":"time","required":true}]}`)
+	for said, want := range map[string]string{
+		"Lösche meine Lieferung": "lieferungLoeschen {}", "Ich moechte die Lieferung loeschen": "lieferungLoeschen {}", "Koennen Sie die Lieferung bitte loeschen?": "lieferungLoeschen {}",
+		"Ich möchte den Stallplatz zum 31. Mai kündigen": `kuendigeStall {"ende":"2027-05-31"}`, "Bitte kuendige den Stallplatz zum 31. Mai": `kuendigeStall {"ende":"2027-05-31"}`,
+		"Vorrei disdire la lezione L-40": `disdiciLezione {"codice":"L-40"}`, "Puoi disdire la lezione L-40?": `disdiciLezione {"codice":"L-40"}`, "Disdico la lezione di equitazione": "",
+		"Lösch die Lieferung nicht": "", "Non disdire la lezione L-40": "", "Ich will den Stallplatz zum 31. Mai nicht kuendigen": "",
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}

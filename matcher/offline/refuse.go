@@ -15,7 +15,7 @@ import (
 func (u *utterance) refuses(p *retrieval.Document) bool {
 	own := func(i int) bool {
 		w := u.Words[i]
-		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
+		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && (p.Known[w.Stem] || p.OrdersBy(w)) || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
 	if u.mood == text.Wish && text.GivesUp(u.heard) || u.deniesFact(p) {
 		return true

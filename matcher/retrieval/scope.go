@@ -253,7 +253,9 @@ func (s Scope) Spelled(words []text.Word) []text.Word {
 			if !changed {
 				spelled, changed = slices.Clone(words), true
 			}
-			spelled[i] = w.As(right, right)
+			if spelled[i].Stem = right; !w.Common() {
+				spelled[i] = w.As(right, right) // a common word has another form, and stays what it is
+			}
 		}
 	}
 	return spelled

@@ -102,6 +102,11 @@ func Split(text string) []Word {
 		cut := elided(text[at:end], parts)
 		for i, part := range parts {
 			w := Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]}
+			if w.tags == nil {
+				if norm := withUmlauts(part); norm != part {
+					w = w.As(norm, Stem(norm))
+				}
+			}
 			if cut > 0 && i == 0 {
 				w.End = at + cut
 			} else if cut > 0 {
@@ -115,6 +120,21 @@ func Split(text string) []Word {
 		at = end
 	}
 	return found
+}
+
+var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
+
+// withUmlauts returns a German word that is written without umlauts as it is folded with them: mochte for moechte, kundigen for
+// kuendigen. Other words, and past forms such as musste for muesste, stay as they are.
+func withUmlauts(word string) string {
+	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
+		return word
+	}
+	folded := umlauts.Replace(word)
+	if of := tagged[folded]; of == nil || of.spoken&(1<<indexOf(german.code)) == 0 || of.any.has(PastWords) || of.any.has(thirdModals) {
+		return word
+	}
+	return folded
 }
 
 // isNameLike reports whether a word that is also a sound of hesitation is written as a name, or is part of an address: "Ben"

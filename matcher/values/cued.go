@@ -180,7 +180,7 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 		}
 		brings := f.lesson.brings[left]
 		always := left != atStart && brings.of > 0 && brings.of >= brings.all && (before || brings.of > 1)
-		if ends := rights[len(rights)-1] == atEnd; !knows && ends && always && before && end-first <= s.taught.longest && f.telling(s, first, end) {
+		if ends := rights[len(rights)-1] == atEnd; !knows && ends && always && before && f.Words[end-1].IsSubject() && end-first <= s.taught.longest && f.telling(s, first, end) {
 			return end // "a taxi from the hotel", although examples go on: "a taxi from the station to the airport"
 		}
 		if !knows {
