@@ -84,9 +84,11 @@ func TestFormsOfAVerbAreOneVerb(t *testing.T) {
 	candidates := matchertest.InScope(t, matchertest.Scope, "forms",
 		`{"name":"lieferungLoeschen","description":"Löscht die geplante Lieferung"}`, `{"name":"liefern","description":"Bestellt eine Lieferung","schema":[{"parameter":"ware","type":"string","required":true,"allowedValues":["Heu","Stroh"]}]}`,
 		`{"name":"kuendigeStall","description":"Kündigt den Stallplatz","schema":[{"parameter":"ende","type":"string","format":"date","required":true}]}`,
+		`{"name":"beitrag_aendern","description":"Ändert den monatlichen Beitrag","schema":[{"parameter":"betrag","type":"number","unit":"Euro","required":true}]}`,
 		`{"name":"disdiciLezione","description":"Disdice una lezione di equitazione","schema":[{"parameter":"codice","type":"string","required":true}]}`,
 		`{"name":"prenotaLezione","description":"Prenota una lezione di equitazione","schema":[{"parameter":"ora","type":"string","format":"time","required":true}]}`)
 	for said, want := range map[string]string{
+		"Senke den Beitrag auf 30 Euro": `beitrag_aendern {"betrag":30}`, "Den Beitrag bitte auf 30 Euro aendern": `beitrag_aendern {"betrag":30}`, "Der Beitrag ist 30 Euro": "",
 		"Lösche meine Lieferung": "lieferungLoeschen {}", "Ich moechte die Lieferung loeschen": "lieferungLoeschen {}", "Koennen Sie die Lieferung bitte loeschen?": "lieferungLoeschen {}",
 		"Ich möchte den Stallplatz zum 31. Mai kündigen": `kuendigeStall {"ende":"2027-05-31"}`, "Bitte kuendige den Stallplatz zum 31. Mai": `kuendigeStall {"ende":"2027-05-31"}`,
 		"Vorrei disdire la lezione L-40": `disdiciLezione {"codice":"L-40"}`, "Puoi disdire la lezione L-40?": `disdiciLezione {"codice":"L-40"}`, "Disdico la lezione di equitazione": "",

@@ -122,19 +122,23 @@ func Split(text string) []Word {
 	return found
 }
 
-var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
-
 // withUmlauts returns a German word that is written without umlauts as it is folded with them: mochte for moechte, kundigen for
 // kuendigen. Other words, and past forms such as musste for muesste, stay as they are.
 func withUmlauts(word string) string {
-	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
+	var room [32]byte
+	folded := room[:0]
+	for i := 0; i < len(word) && len(word) <= len(room); i++ {
+		if umlaut := i > 0 && word[i] == 'e' && strings.IndexByte("aou", word[i-1]) >= 0; !umlaut {
+			folded = append(folded, word[i])
+		}
+	}
+	if len(folded) == 0 || len(folded) == len(word) {
 		return word
 	}
-	folded := umlauts.Replace(word)
-	if of := tagged[folded]; of == nil || of.spoken&(1<<indexOf(german.code)) == 0 || of.any.has(PastWords) || of.any.has(thirdModals) {
+	if of := tagged[string(folded)]; of == nil || of.spoken&(1<<indexOf(german.code)) == 0 || of.any.has(PastWords) || of.any.has(thirdModals) {
 		return word
 	}
-	return folded
+	return string(folded)
 }
 
 // isNameLike reports whether a word that is also a sound of hesitation is written as a name, or is part of an address: "Ben"
