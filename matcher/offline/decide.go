@@ -522,10 +522,10 @@ func (u *utterance) leavesOpen(near []retrieval.Near) bool {
 func (u *utterance) negates(p *retrieval.Document, i int) bool {
 	w, before := u.Words[i], u.At(i-1)
 	forbids := before.Norm == "do" && text.Text{Words: u.Words[:i]}.Opening() == i-1
-	if i == 0 || w.Norm == "never" || w.IsForeign(text.Negations) || forbids {
+	if i == 0 || w.Is(text.NeverWords) || w.IsForeign(text.Negations) || forbids {
 		return true
 	}
-	if before.Is(text.UnableWords) || before.Norm == "or" {
+	if before.Is(text.UnableWords) || before.Is(text.OrWords) {
 		return false
 	}
 	return slices.ContainsFunc(u.Words[i+1:min(i+4, len(u.Words))], func(w text.Word) bool { return w.Is(text.WantingWords) || p.Name[w.Stem] })

@@ -27,7 +27,7 @@ func isGrammar(w text.Word) bool {
 // isDirection reports whether a word selects one of two opposite acts: on, off, open, close. An alternative by "or"
 // is not a value either.
 func isDirection(w text.Word) bool {
-	return w.Is(text.Opposites) || w.Norm == "or" || w.Norm == "oder" || w.Norm == "ou"
+	return w.Is(text.Opposites, text.OrWords)
 }
 
 func isNumber(w text.Word) bool {

@@ -106,7 +106,7 @@ const (
 
 	Denials           // right before an unwanted thing
 	Negations         // words that deny a sentence
-	neverWords        // negations that an order begins with
+	NeverWords        // negations that an order begins with
 	NegatingParticles // the first of two words that deny a verb: "ne … plus"
 	UnableWords       // words after which a negation is of an ability
 	nowWords          // the present, after a negation: "but not now"

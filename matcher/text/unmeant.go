@@ -89,7 +89,7 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 // verb: "do not, please, pay", "never, ever close".
 func interrupts(t Text, i, j int) bool {
 	w := t.Words[i]
-	forbids := w.Norm == "not" && t.At(i-1).Norm == "do" || w.Is(Negations) && w.Is(neverWords)
+	forbids := w.Norm == "not" && t.At(i-1).Norm == "do" || w.Is(Negations) && w.Is(NeverWords)
 	return forbids && j < len(t.Words) && (j == i+1 || j == i+2 && t.At(i+1).Is(StopWords)) && t.parted(j) && strings.TrimSpace(t.Gap(j-1)) == ","
 }
 
