@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"earshot/matcher/matchertest"
 )
@@ -53,4 +54,15 @@ func TestANumberBeforeAThingCountsIt(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, matched(t, row.said, row.tool), row.said)
 	}
+}
+
+func TestAThingWithItsNumberIsASecondOrder(t *testing.T) {
+	t.Parallel()
+	tools := []string{
+		`{"name":"orderPaint","description":"Order paint","schema":[{"parameter":"colour","type":"string","required":true,"allowedValues":["ochre","umber"]},{"parameter":"litres","type":"integer"}],"examples":["order [ochre](colour) paint for [3](litres)"]}`,
+		`{"name":"orderBrush","description":"Order brushes","schema":[{"parameter":"size","type":"string","required":true,"allowedValues":["flat","round"]},{"parameter":"count","type":"integer","default":1}]}`,
+	}
+	require.Equal(t, `orderPaint {"colour":"umber","litres":5}; orderBrush {"count":2,"size":"round"}`, matched(t, "Order umber paint for 5 and two round brushes", tools...))
+	require.Equal(t, `orderBrush {"count":4,"size":"flat"}`, matched(t, "Order 4 flat brushes", tools...))
+	require.Equal(t, "", matched(t, "between 5 and 6 round brushes", tools...))
 }

@@ -80,7 +80,7 @@ func partsOf(said string) []string {
 		if slices.ContainsFunc(amounts, func(one quantity.Amount) bool { return one.From < words[i].Start && words[i].Start < one.To }) {
 			continue // "an hour and a half", "eine Stunde und 20 Minuten"
 		}
-		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
+		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1]) && !countsNext(words, i+1)
 		ranged = ranged || words[i].Is(text.SumWords) && (isNumber(words[i-1]) || words[i-1].Is(text.Currencies)) && i+1 < len(words) && isNumber(words[i+1]) // "50 euros plus 3"
 		joins := !ranged && (text.JoiningPhrases.PhraseAt(words, i) > 0 || text.AndInItalian(t, i)) && !t.Negates(i)                                          // but not the "plus" of "ne … plus"
 		if !t.Pause(i) && !joins || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
@@ -90,6 +90,13 @@ func partsOf(said string) []string {
 		from = words[i].Start
 	}
 	return append(parts, said[from:])
+}
+
+// countsNext reports whether the number at i counts the thing after it, and ends no range: "for 8 and two loaves", but not "between
+// 8 and 10 people".
+func countsNext(words []text.Word, i int) bool {
+	const near = 3
+	return i+1 < len(words) && isThing(words[i+1]) && !text.AnyIs(words[max(0, i-1-near):i], text.BetweenWords)
 }
 
 // several returns the parts of a text without their joints; none if there is one part, or too many.
