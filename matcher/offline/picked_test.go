@@ -66,3 +66,15 @@ func TestAThingWithItsNumberIsASecondOrder(t *testing.T) {
 	require.Equal(t, `orderBrush {"count":4,"size":"flat"}`, matched(t, "Order 4 flat brushes", tools...))
 	require.Equal(t, "", matched(t, "between 5 and 6 round brushes", tools...))
 }
+
+func TestAThingAloneIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "trouble",
+		`{"name":"blockBadge","description":"Block a lost badge","schema":[{"parameter":"door","type":"string","allowedValues":["gate","hall"]}],"examples":["I lost my badge","my badge is gone"]}`,
+		`{"name":"lendBadge","description":"Lend a badge for a day"}`)
+	for said, want := range map[string]string{
+		"Gate badge, please": "", "my hall badge please": "", "badge lost": "blockBadge {}", "I lost my gate badge": `blockBadge {"door":"gate"}`, "Block my badge": "blockBadge {}", "my badge is gone": "blockBadge {}",
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}

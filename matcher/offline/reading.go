@@ -180,7 +180,7 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message breaks off"
 	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
 		return "the message names a thing, and not what is to be done"
-	case mood == text.Fragment && !p.Moods[text.Question] && r.actless(p):
+	case (mood == text.Fragment || mood == text.Wish && politeAlone(r.Text.Text)) && !p.Moods[text.Question] && r.actless(p):
 		return "the message names what the nearest tool is about, and not what is to be done"
 	case !none && r.address() && !r.sampled(func(t text.Text) bool { return !strings.Contains(t.Said, " ") }):
 		return "the message names an address, and not what is to be done"
@@ -318,14 +318,14 @@ func (r reading) actless(p *retrieval.Document) bool {
 		}
 		said = append(said, w)
 		things = things || isThing(w) && p.Known[w.Stem]
-		moves = moves || isDirection(w) && p.Known[w.Stem] && !r.brings(i) || retrieval.Acts(w) && !p.Name[w.Stem]
+		moves = moves || isDirection(w) && p.Known[w.Stem] && !r.brings(i) || retrieval.Acts(w) && !p.Name[w.Stem] && !w.Is(text.PoliteWords)
 	}
 	first := r.Opening() // an unknown verb has an object: "alert my bank"
 	object := first >= 0 && p.Known[r.Words[first].Stem] && isThing(r.Words[first]) && isDefinite(r.At(first+1))
-	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) {
+	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) || p.Mends(said) {
 		return false
 	}
-	if p.Gives && r.picks() && wishesOrCounts(r.Text.Text) {
+	if p.Gives && r.picks() && wishesOrCounts(r.Text.Text) && r.whole() {
 		return false // "two lemonades"
 	}
 	acting := text.ActingOf(all)
@@ -339,6 +339,13 @@ func wishesOrCounts(t text.Text) bool {
 	return mood == text.Wish || mood == text.Fragment && slices.ContainsFunc(t.Words, func(w text.Word) bool {
 		return isNumber(w) || w.Is(text.PoliteWords, text.WishWords)
 	})
+}
+
+// politeAlone reports whether only politeness makes a wish of a text: "my card, please".
+func politeAlone(t text.Text) bool {
+	t.Words = slices.DeleteFunc(slices.Clone(t.Words), func(w text.Word) bool { return w.Is(text.PoliteWords) })
+	mood := t.Mood()
+	return mood == text.Fragment || mood == text.Statement && t.IsName()
 }
 
 // picks reports whether a text names one of the tool's listed values.

@@ -28,11 +28,12 @@ func (p *Document) setActs(tool *repositories.Tool, named []text.Word) {
 	if len(named) > 0 {
 		p.acts[named[first].Stem] = true
 	}
-	orders := len(tool.Spoken()) == 0
+	orders, tells := false, true // as far as examples go
 	for _, plain := range tool.Spoken()[:min(len(tool.Spoken()), maxCompared)] {
-		orders = p.learnAct(text.Of(plain)) || orders
+		said := text.Of(plain)
+		orders, tells = p.learnAct(said) || orders, tells && said.Mood() == text.Statement
 	}
-	p.Plain = p.Plain || !orders
+	p.Plain = p.Plain || !orders && !tells
 }
 
 // infinitiveLast returns the stem of the verb at the end of a German description, empty without one.
