@@ -56,10 +56,9 @@ var parsed = sync.OnceValues(func() (list []source, err error) {
 	return list, err
 })
 
-// production are the files that people read: no tests, and nothing generated.
 func production(t *testing.T) []source {
 	t.Helper()
-	return slices.DeleteFunc(slices.Clone(sources(t)), func(s source) bool { return s.isTest() || ast.IsGenerated(s.file) })
+	return slices.DeleteFunc(slices.Clone(sources(t)), source.isTest)
 }
 
 // folder is the top folder of a file, pkg the one that it is in.

@@ -1,11 +1,30 @@
 package text
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestEveryListHasItsNameInTheFilesOfLanguages(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "lists.go", nil, 0)
+	require.NoError(t, err)
+	var names []string
+	for _, declaration := range file.Decls {
+		if constants, is := declaration.(*ast.GenDecl); is && constants.Lparen.IsValid() && constants.Tok == token.CONST {
+			for _, constant := range constants.Specs {
+				names = append(names, constant.(*ast.ValueSpec).Names[0].Name)
+			}
+			break
+		}
+	}
+	require.Equal(t, names[:lists], listNames)
+	require.Panics(t, func() { listOf("Stopwords") })
+}
 
 func TestTablesOfLanguagesHoldWordsAsTextsAreRead(t *testing.T) {
 	valued := map[List]bool{

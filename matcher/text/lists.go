@@ -13,8 +13,6 @@ import (
 // List names one of the word lists in every language's table: grammar, not the vocabulary of a domain. Words are
 // folded: lower case, no accents. A lookup covers all languages at once, since people mix them and messages do not
 // declare theirs.
-//
-//go:generate go run golang.org/x/tools/cmd/stringer@v0.52.0 -type List
 type List int
 
 // The lists by purpose.
@@ -350,23 +348,47 @@ func load(code string) language {
 		}
 		if !strings.HasPrefix(line, " ") {
 			name, words, _ := strings.Cut(line, ":")
-			if list, line = listNamed(name), words; list == lists {
-				panic(code + ".txt: no list has the name " + strconv.Quote(name))
-			}
+			list, line = listOf(name), words
 		}
 		table.words[list] += line
 	}
 	return table
 }
 
-// listNamed returns the list with a name; lists for none.
-func listNamed(name string) List {
-	list := List(0)
-	for list < lists && list.String() != name {
-		list++
+// listOf returns the list with a name. It panics for another name: a file is part of the program.
+func listOf(name string) List {
+	i := slices.Index(listNames, name)
+	if i < 0 {
+		panic("no list of words has the name " + strconv.Quote(name))
 	}
-	return list
+	return List(i)
 }
+
+// listNames are the names of the constants above, in their order.
+var listNames = strings.Fields(`
+	StopWords RequestWords CalendarWords DefiniteArticles elisions contractions Fillers QuestionWords WishWords PoliteVerbs PolitePersons
+	TellingWords tellingVerbs InformingWords offerPhrases possiblePhrases wishPairs owingPhrases abandoningPhrases leavingPhrases Refusals
+	repairPhrases loosePhrases Hesitations soundNames WrongWords RatherWords SuitingWords insteadPhrases contrastWords AgainPhrases SamePhrases
+	AdditionPhrases JoiningPhrases ReturnWords Pronouns LightVerbs ActionVerbs EverythingWords conditionWords provisoPhrases consentCues
+	consentWords impersonals ableVerbs timeConditions IndefiniteWords openWords Persons firstPersons OwnGroup AnsweringVerbs havingWords
+	beingWords ownForms availableWords KnowingWords wonderingVerbs whetherWords CourtesyWords TimeUnits laterWords laterPhrases TroubleWords
+	FailingVerbs PastWords participles accentedWords personTitles titleWords nameTitles numberingWords adverbs perfectWords Denials Negations
+	NeverWords NegatingParticles UnableWords nowWords hereWords WantingWords UndoingWords DroppingWords UndoingPairs AlteringWords AlteringPairs
+	GivingVerbs GettingVerbs Definites Auxiliaries AttendingVerbs exceptPhrases butWords allWords NobodyWords notCues KinWords otherPersons
+	othersVerbs spokenTo needingVerbs thirdModals ownWords UnlessWords InsteadWords KeepingWords OffWords ReversingWords remindingVerbs
+	refrainingPhrases feigningPhrases pressingVerbs relayVerbs framePhrases uncertainPhrases likelyPhrases reportingVerbs judgingWords
+	leaveVerbs purposeWords omittingPhrases excludingPhrases retractingPhrases haltingPhrases citingPhrases DeedPhrases DeedWords onlyWords
+	PartingWords YesWords NoWords AffirmingWords RefusingWords ConsentPhrases AssentPhrases RefusalPhrases CourtesyPhrases Opposites acts
+	actNouns requestThings ContractWords MoneyWords HolderWords holding related DateWords BetweenWords RangeWords OfWords DayCues HourCues
+	ClockCues PairWords InexactEndings OneCues Homographs InexactPhrases BoundNames StepCues ChangeWords MoreWords Currencies CentNames SumWords
+	UnitNames UnitSigns Months Weekdays ShortWeekdays NearDays MorningCues PastDays ComingDays NextDays AfterNextDays ThisWeek NextWeek LastWeek
+	WeekLater AheadCues AgoCues DayUnits BesideDays DayShifts SpanCues BeforeCues AfterCues JoinWords EveryWords HalfHours NightWords Clock24
+	NamedHours DayParts NumberWords Numbers Ordinals GroupWords Scales BooleanWords PlaceholderWords DateNames ClockNames EdgeNames StartNames
+	EndNames ArrivalNames DepartureNames AmountNames RatingNames GroupNames PeopleWords CodeNames PlaceNames ContentNames NotedNames EmailNames
+	LinkNames PhoneNames OriginNames DestinationNames RoomNames PersonNames AuthorNames StartCues EndCues LabelWords LinkingWords Copulas
+	BoundaryWords Articles Determiners ThatWords PuttingVerbs TargetCues TrailingWords PersonVerbs AnnouncingWords ObjectLinks PoliteWords
+	JourneyOrigins JourneyEnds GoalCues OriginCues DestinationCues PlaceCues NamedPlaceCues RoomCues PersonCues AuthorCues asidePhrases
+	BelongingWords OrWords MeansCues modalVerbs idlePhrases repeatingWords NameParticles periodWords timesWords timesNouns`)
 
 func entries(words string) []string {
 	if !strings.Contains(words, ";") {
