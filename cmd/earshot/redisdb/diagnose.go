@@ -137,8 +137,12 @@ func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	default:
 		percent := used * 100 / limit
 		found.Value = fmt.Sprintf("%d of %d bytes (%d %%)", used, limit, percent)
-		if percent >= nearlyFull {
-			found.Grade, found.Advice = finding.Notable, "it is nearly full, and refuses messages when it is; set a larger maxmemory, or keep less (EARSHOT_RETENTION)"
+		const remedy = "set a larger maxmemory, or keep less (EARSHOT_RETENTION)"
+		switch {
+		case used > limit:
+			found.Grade, found.Advice = finding.Unusable, "it is full, and refuses messages; "+remedy
+		case percent >= nearlyFull:
+			found.Grade, found.Advice = finding.Notable, "it is nearly full, and refuses messages when it is; "+remedy
 		}
 	}
 	return found
