@@ -94,3 +94,23 @@ func TestAnOutageOfRedisIsOneLogLine(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "ledger.readable held="))
 	require.NotContains(t, out.String(), `refused\nthe store`, "each partition has the same error")
 }
+
+func TestARedisThatTakesNoWritesIsOneLogLine(t *testing.T) {
+	t.Parallel()
+	w, out := logged(t)
+	w.Put("", "desk", `{"tools":[{"name":"book","url":"http://desk.example"}]}`)
+	w.Calls.Answer(func(effect.Effect) effect.Outcome { return effect.Outcome{Verdict: effect.Retry, Error: "500"} })
+	for i := range 5 {
+		w.Say(fmt.Sprint("m", i), "book {}")
+	}
+	operator := w.Server.Client()
+	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	w.Until("they were claimed often", func() bool {
+		return linesOf(out, "DEBUG", "ledger.unfinished")+linesOf(out, "WARN", "ledger.unfinished") >= 50
+	})
+	require.Equal(t, 1, linesOf(out, "WARN", "ledger.unfinished"))
+	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	w.Calls.Answer(nil)
+	w.Rest()
+	w.Until("it is over", func() bool { return linesOf(out, "INFO", "ledger.finished") == 1 })
+}

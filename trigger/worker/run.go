@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -174,6 +175,9 @@ func (w *Worker) survey(ctx context.Context) error {
 	return cmp.Or(err, backlogErr)
 }
 
+// outageOfWrites is the outage in which Redis may be read and not written.
+const outageOfWrites = "writes"
+
 // panicDelay is how long an outbox or a held trigger waits after its worker panicked.
 const panicDelay = time.Minute
 
@@ -201,8 +205,12 @@ func (w *Worker) start(ctx context.Context, lane ledger.Lane, member string) boo
 		if !completed && (lane.Kind == keyspace.LaneOutboxes || lane.Kind == keyspace.LaneHeld) {
 			err = w.Ledger.Postpone(w.Context, lane.App, lane.Kind, member, panicDelay)
 		}
-		if err != nil && ctx.Err() == nil && !(completed && errors.Is(err, keyspace.ErrMemory)) {
-			w.Log.Warn("ledger.unfinished", "app", lane.App, string(lane.Kind), member, "error", err.Error())
+		switch attributes := []any{"app", lane.App, string(lane.Kind), member, "error", fmt.Sprint(err)}; {
+		case err == nil, ctx.Err() != nil, completed && errors.Is(err, keyspace.ErrMemory):
+		case errors.Is(err, keyspace.ErrUnavailable): // it would be a line for each member, several times a second
+			w.Outages.Trouble(ctx, outageOfWrites, "", "ledger.unfinished", attributes...)
+		default:
+			w.Log.Warn("ledger.unfinished", attributes...)
 		}
 	})
 	return true
@@ -263,6 +271,9 @@ func (w *Worker) watchRedis(ctx context.Context, wasFull bool) (full bool) {
 		return wasFull
 	}
 	w.Metrics.shardsAway.Set(float64(unavailable))
+	if unavailable == 0 {
+		w.Outages.Over(ctx, outageOfWrites, "ledger.finished")
+	}
 	full = fault != nil
 	switch {
 	case unavailable > 0 && !full:
