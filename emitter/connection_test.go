@@ -252,6 +252,58 @@ func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
 	require.False(t, got.Deferred, "it was tried")
 }
 
+// mute is a server that tells of the stream and stores nothing, as one with a full disk. It acknowledges events while
+// the switch is on.
+func mute(t *testing.T) (url string, acknowledges *atomic.Bool) {
+	real := natstest.Run(t)
+	require.NoError(t, connect(t, real.URL(), emitter.Options{}).Ready(t.Context()))
+	info, err := real.Connect().Request("$JS.API.STREAM.INFO."+emitter.Stream, nil, time.Minute)
+	require.NoError(t, err)
+	s, acknowledges := natstest.Run(t, func(o *server.Options) { o.JetStream = false }), &atomic.Bool{}
+	conn := s.Connect()
+	for on, answer := range map[string]func(*nats.Msg) error{
+		"$JS.API.STREAM.INFO." + emitter.Stream: func(asked *nats.Msg) error { return asked.Respond(info.Data) },
+		"tool.>": func(event *nats.Msg) error {
+			if !acknowledges.Load() {
+				return nil
+			}
+			return event.Respond([]byte(`{"stream":"` + emitter.Stream + `","seq":1}`))
+		},
+	} {
+		_, err := conn.Subscribe(on, func(m *nats.Msg) { _ = answer(m) })
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.Flush()) // the server knows of them
+	return s.URL(), acknowledges
+}
+
+func TestServerThatAcknowledgesNothingIsNotReady(t *testing.T) {
+	url, acknowledges := mute(t)
+	now := time.Now()
+	e := connect(t, url, emitter.Options{Timeout: 50 * time.Millisecond, Now: func() time.Time { return now }})
+	until(t, func() bool { return e.Ready(t.Context()) == nil })
+	unstored := func() {
+		t.Helper()
+		effecttest.Ended(t, e.Deliver(t.Context(), event("e1", subject)), effect.Retry, "", "did not acknowledge the event in time")
+	}
+	for range 2 {
+		unstored()
+		require.NoError(t, e.Ready(t.Context()), "one may be late")
+		now = now.Add(4 * time.Second)
+		unstored()
+		require.ErrorContains(t, e.Ready(t.Context()), "stream EARSHOT acknowledges no events")
+		now = now.Add(time.Minute)
+		require.NoError(t, e.Ready(t.Context()), "it may have ended: another replica publishes what was owed")
+	}
+	unstored()
+	now = now.Add(4 * time.Second)
+	unstored()
+	require.Error(t, e.Ready(t.Context()))
+	acknowledges.Store(true)
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
+	require.NoError(t, e.Ready(t.Context()))
+}
+
 // dialed opens the connection of requests, with the login of events.
 func dialed(t *testing.T, url string, login emitter.Login) *nats.Conn {
 	t.Helper()

@@ -225,6 +225,7 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, options []je
 	_, err := e.js.PublishMsg(ctx, message, options...)
 	failpoint.At(failpoint.PublishAcked)
 	e.stream.fullness.published(message.Size(), err)
+	e.stream.silence.published(e.options.Now(), err)
 	limit := ""
 	switch {
 	case err == nil:
@@ -242,7 +243,7 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, options []je
 }
 
 // Ready returns nil if an event could be published now: NATS is connected and denies nothing, and the stream is
-// correct, repaired if needed, with a leader and room.
+// correct, repaired if needed, with a leader and room, and acknowledges events.
 func (e *Emitter) Ready(ctx context.Context) error {
 	err := e.withTimeout(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
@@ -257,7 +258,7 @@ func (e *Emitter) Ready(ctx context.Context) error {
 		err = fmt.Errorf("%w for %q (%d denied in all)", errDenied, denied[0], len(denied))
 	}
 	if err == nil {
-		err = e.stream.health()
+		err = cmp.Or(e.stream.health(), e.stream.silence.health(e.options.Now()))
 	}
 	return withPublicText(err)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -68,6 +69,7 @@ type stream struct {
 	// checks counts how often the stream was found correct or repaired.
 	checks   atomic.Uint64
 	fullness *fullness
+	silence  silence
 	info     atomic.Pointer[jetstream.StreamInfo]
 	// noChat reports that another stream has some of our chat subjects.
 	noChat atomic.Bool
@@ -272,6 +274,50 @@ func (f *fullness) set(isFull bool, reason string) {
 		f.logger.Info("stream.room", "stream", Stream)
 	}
 	f.full = isFull
+}
+
+// errSilent means that the server tells of the stream, and stores nothing.
+var errSilent error = &public{
+	errors.New("stream " + Stream + " acknowledges no events: the log of NATS says why, its disk may be full; make room, and restart NATS"), "takes no events: it acknowledges none",
+}
+
+const (
+	// leastSilence is longer than one late acknowledgement.
+	leastSilence = 3 * time.Second
+	// silenceTTL is how long the last missing acknowledgement counts: longer than the longest pause between two
+	// attempts at an event.
+	silenceTTL = 30 * time.Second
+)
+
+// silence tracks whether events are acknowledged. A server with a full disk answers all requests but these.
+type silence struct {
+	mu          sync.Mutex
+	first, last time.Time // missing acknowledgements since the last event that was stored; zero for none
+}
+
+// published records whether an event was acknowledged.
+func (s *silence) published(now time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.first = time.Time{}
+	case !isUnanswered(err):
+	case s.first.IsZero() || now.Sub(s.last) > silenceTTL:
+		s.first, s.last = now, now
+	default:
+		s.last = now
+	}
+}
+
+// health returns an error if no event was acknowledged for some time, and some were tried.
+func (s *silence) health(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.first.IsZero() && s.last.Sub(s.first) >= leastSilence && now.Sub(s.last) <= silenceTTL {
+		return errSilent
+	}
+	return nil
 }
 
 func explain(err error) error {
