@@ -74,6 +74,27 @@ func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 	require.Empty(t, chapters, "chapters of alerts that there are not")
 }
 
+// TestTheRunbookHasEachReasonWhyAReplicaIsNotReady has the public texts of /readyz, but that of a replica that stops.
+func TestTheRunbookHasEachReasonWhyAReplicaIsNotReady(t *testing.T) {
+	t.Parallel()
+	_, chapter, _ := strings.Cut(testbed.Read(t, filepath.Join("..", "docs", "runbook.md")), "### EarshotNotReady")
+	chapter, _, _ = strings.Cut(chapter, "\n### ")
+	for file, reasons := range map[string][]string{
+		"emitter/emitter.go":                {"answers without JetStream", "refuses what its stream needs", "refuses the connection"},
+		"emitter/stream.go":                 {"its stream has no leader", "its stream is full", "it acknowledges none"},
+		"emitter/connection.go":             {"it denies them"},
+		"repositories/keyspace/db.go":       {"is full"},
+		"repositories/keyspace/replicas.go": {"too few replicas that follow it"},
+		"cmd/earshot/service.go":            {"another secret key"},
+	} {
+		source := testbed.Read(t, filepath.Join("..", "..", filepath.FromSlash(file)))
+		for _, reason := range reasons {
+			require.Contains(t, source, reason)
+			require.Contains(t, chapter, reason)
+		}
+	}
+}
+
 func TestThePanelsOfTheDashboardStandBesideEachOther(t *testing.T) {
 	t.Parallel()
 	taken, ids := map[[2]int]string{}, map[int]bool{}
