@@ -336,3 +336,20 @@ func TestRedisThatALaterVersionHasChangedIsRefusedAndLeft(t *testing.T) {
 	require.Contains(t, w.refused(), "start that version or a later one")
 	require.Equal(t, "99", w.client().HGet(t.Context(), keyspace.Format, "version").Val())
 }
+
+func TestDataThatAStepCannotChangeIsSaid(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	w.say("s1", "", "hello")
+	require.Zero(t, w.replicas[0].stop())
+	require.NoError(t, w.client().HSet(t.Context(), keyspace.Format, "version", "1").Err())
+	sessions := keyspace.KeysOf("clinic").Sessions()
+	require.NoError(t, w.client().Set(t.Context(), sessions, "no list", 0).Err())
+	r := launch(t, w.env, "serve")
+	r.url = r.log.Await(t, startedAt)
+	r.log.Await(t, `"level":"WARN","msg":"format.failed","error":"change the format of partition \d+: what it holds cannot be changed to the format of this version: WRONGTYPE`)
+	require.Contains(t, w.ask(r, "GET", "/readyz", "").Body, "not ready: redis holds data that cannot be changed to the format of this version")
+	require.NoError(t, w.client().Del(t.Context(), sessions).Err())
+	w.ready(r)
+	require.Zero(t, r.stop())
+}

@@ -85,6 +85,7 @@ func TestTheRunbookHasEachReasonWhyAReplicaIsNotReady(t *testing.T) {
 		"emitter/connection.go":             {"it denies them"},
 		"repositories/keyspace/db.go":       {"is full"},
 		"repositories/keyspace/replicas.go": {"too few replicas that follow it"},
+		"repositories/format/format.go":     {"the format of this version"},
 		"cmd/earshot/service.go":            {"another secret key"},
 	} {
 		source := testbed.Read(t, filepath.Join("..", "..", filepath.FromSlash(file)))

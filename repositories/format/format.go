@@ -20,8 +20,18 @@ var (
 	ErrNewer = errors.New("what it holds was changed by a later version")
 	// ErrWait means that the data is not in this program's format yet: another replica is migrating it, or an older
 	// replica still runs that could not read the new format. It is temporary.
-	ErrWait = errors.New("what it holds is not in the format of this version yet")
+	ErrWait error = &unchanged{"what it holds is not in the format of this version yet", "holds data that is not in the format of this version yet"}
+	// ErrStep means that a step does not understand the data. It is tried again, and needs a person.
+	ErrStep error = &unchanged{"what it holds cannot be changed to the format of this version", "holds data that cannot be changed to the format of this version"}
 )
+
+// unchanged is an error with a public text, which follows the word redis.
+type unchanged struct{ text, public string }
+
+func (u *unchanged) Error() string { return u.text }
+
+// Public returns the public text.
+func (u *unchanged) Public() string { return u.public }
 
 // first is the format of data without a format number: of all versions before formats were numbered.
 const first = 1

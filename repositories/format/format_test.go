@@ -122,7 +122,7 @@ func TestStepThatFailsIsGoneOnWithAtOnce(t *testing.T) {
 		}
 		return s.steps[0].Partition(ctx, db, n)
 	}}}
-	require.EqualError(t, broken.Run(t.Context()), "change the format of partition 5: no answer")
+	require.EqualError(t, broken.Run(t.Context()), "change the format of partition 5: what it holds cannot be changed to the format of this version: no answer")
 	require.NoError(t, s.run(1))
 	require.Equal(t, partitions("a"), s.made)
 }

@@ -34,7 +34,7 @@ type Upgrade struct {
 }
 
 // Run runs all missing steps. It returns nil if the data has this program's format or a later compatible one. Its
-// error wraps ErrNewer if the format is incompatible, and ErrWait if it must be called again later. It can be
+// error wraps ErrNewer if the format is incompatible, ErrWait if it must be called again later, and ErrStep if a step fails on the data. It can be
 // interrupted at any time, and continues where any replica has stopped.
 func (u Upgrade) Run(ctx context.Context) error {
 	for {
@@ -128,6 +128,9 @@ func (u Upgrade) partitions(ctx context.Context, s Step, token string, n int) er
 		if err := s.Partition(ctx, u.DB, n); err != nil {
 			if lost := context.Cause(ctx); lost != nil {
 				err = lost
+			}
+			if !errors.Is(err, keyspace.ErrUnavailable) && ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", ErrStep, err)
 			}
 			return fmt.Errorf("change the format of partition %d: %w", n, err)
 		}

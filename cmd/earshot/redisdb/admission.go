@@ -69,8 +69,11 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 		if refusal, is := errors.AsType[*keyspace.Refusal](err); is {
 			how = refusal.Public()
 		}
-		if errors.Is(err, format.ErrWait) {
+		switch {
+		case errors.Is(err, format.ErrWait):
 			event, how = "format.waiting", err.Error() // it says how far it is
+		case errors.Is(err, format.ErrStep):
+			event, how = "format.failed", err.Error()
 		}
 		troubles.Trouble(ctx, "redis", how, event, "error", err.Error())
 		if a.Pause(ctx, pauses.NextBackOff()) != nil {
