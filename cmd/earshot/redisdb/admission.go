@@ -54,7 +54,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	pauses.MaxInterval = maxPause
 	troubles := outages.New(a.Log)
 	for {
-		err := a.check(ctx, db)
+		err := a.check(ctx, db, troubles)
 		if err == nil {
 			troubles.Over(ctx, "redis", "redis.available")
 			gate.Open()
@@ -82,8 +82,8 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	}
 }
 
-// check checks every master of a cluster, and returns all faults at once.
-func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
+// check checks every master of a cluster, and returns all faults at once. It warns once, however often it checks.
+func (a Admission) check(ctx context.Context, db *keyspace.DB, warned *outages.Log) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
@@ -110,7 +110,8 @@ func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 		case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && a.Strict:
 			faults = append(faults, fmt.Errorf("%w: %s", ErrRefused, f.Text()))
 		case f.Grade != finding.Good:
-			a.Log.Warn(f.Event, "server", cmp.Or(f.At, server), "warning", f.Advice)
+			at := cmp.Or(f.At, server)
+			warned.Trouble(ctx, f.Event+" "+at, f.Advice, f.Event, "server", at, "warning", f.Advice)
 		}
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
+	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 )
 
@@ -105,6 +107,25 @@ func TestARedisThatIsAwayIsALineUntilItIsThere(t *testing.T) {
 	require.Equal(t, 3, pauses)
 	require.Len(t, regexp.MustCompile(`level=WARN msg=redis.unavailable .*`+regexp.QuoteMeta(server.Addr())).FindAllString(out.String(), -1), 1, out.String())
 	require.Contains(t, out.String(), "level=INFO msg=redis.available held=2")
+}
+
+// TestAWarningIsOneLineHoweverOftenRedisIsChecked has data that another replica converts for some time.
+func TestAWarningIsOneLineHoweverOftenRedisIsChecked(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t, "--appendonly", "no")
+	out, checks := &testbed.Lines{}, 0
+	require.NoError(t, Admission{
+		URL: server.URL(), Log: slog.New(slog.NewTextHandler(out, nil)),
+		Also: func(context.Context, *keyspace.DB) error {
+			if checks++; checks < 5 {
+				return format.ErrWait
+			}
+			return nil
+		},
+		Pause: func(context.Context, time.Duration) error { return nil },
+	}.Open(t.Context(), NewGate(server.Client())))
+	require.Equal(t, 5, checks)
+	require.Equal(t, 1, strings.Count(out.String(), "msg=redis.volatile"), out)
 }
 
 func TestWarningsNameTheServerThatTheyAreOf(t *testing.T) {
