@@ -226,7 +226,7 @@ func (ts *Turns) processLater(t *turn) {
 		retry = ts.Jitter(max(time.Second, min(t.age, 30*time.Second)))
 	}
 	if _, err := ts.process(t, retry); err != nil {
-		ts.Log.Warn("turn.failed", "app", t.App, "session", t.Session, "message", t.Turn.Message, "error", err.Error())
+		ts.LogFailure("turn.failed", err, "app", t.App, "session", t.Session, "message", t.Turn.Message)
 	}
 }
 

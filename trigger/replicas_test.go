@@ -3,12 +3,15 @@ package trigger_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
@@ -101,4 +104,22 @@ func TestReplicasAreThoseOfTheNodeThatHoldsTheApp(t *testing.T) {
 		w.Rest()
 	}
 	require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
+}
+
+// TestMessagesThatFailForRedisAloneAreFewLogLines has messages that nobody waits for.
+func TestMessagesThatFailForRedisAloneAreFewLogLines(t *testing.T) {
+	t.Parallel()
+	w, out := idleWorld(t, redistest.Run(t), 0), &testbed.Lines{}
+	w.Log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.Register(session("s1"), "booking", booking)
+	w.Replicas = keyspace.Replicas{Count: 1, Timeout: time.Millisecond}
+	_, hasty := w.Replica()
+	for i := range 30 {
+		_, err := w.SayOn(hasty, "s1", fmt.Sprint("m", i), `book {"day":"monday"}`)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
+	}
+	lines := func(start string) int { return strings.Count(out.String(), "level="+start+" ") }
+	w.Run(hasty)
+	w.Until("many were tried again", func() bool { return lines("DEBUG msg=turn.failed")+lines("WARN msg=turn.failed") >= 20 })
+	require.LessOrEqual(t, lines("WARN msg=turn.failed"), 1+lines("INFO msg=turns.again"))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -175,8 +174,16 @@ func (w *Worker) survey(ctx context.Context) error {
 	return cmp.Or(err, backlogErr)
 }
 
-// outageOfWrites is the outage in which Redis may be read and not written.
-const outageOfWrites = "writes"
+// LogFailure logs that work was not done. While Redis cannot serve, it is one line: it would be one for each message
+// and effect, several times a second.
+func (w *Worker) LogFailure(event string, err error, attributes ...any) {
+	attributes = append(attributes, "error", err.Error())
+	if errors.Is(err, keyspace.ErrUnavailable) {
+		w.Outages.Trouble(w.Context, event, "", event, attributes...)
+		return
+	}
+	w.Log.Warn(event, attributes...)
+}
 
 // panicDelay is how long an outbox or a held trigger waits after its worker panicked.
 const panicDelay = time.Minute
@@ -205,12 +212,8 @@ func (w *Worker) start(ctx context.Context, lane ledger.Lane, member string) boo
 		if !completed && (lane.Kind == keyspace.LaneOutboxes || lane.Kind == keyspace.LaneHeld) {
 			err = w.Ledger.Postpone(w.Context, lane.App, lane.Kind, member, panicDelay)
 		}
-		switch attributes := []any{"app", lane.App, string(lane.Kind), member, "error", fmt.Sprint(err)}; {
-		case err == nil, ctx.Err() != nil, completed && errors.Is(err, keyspace.ErrMemory):
-		case errors.Is(err, keyspace.ErrUnavailable): // it would be a line for each member, several times a second
-			w.Outages.Trouble(ctx, outageOfWrites, "", "ledger.unfinished", attributes...)
-		default:
-			w.Log.Warn("ledger.unfinished", attributes...)
+		if err != nil && ctx.Err() == nil && !(completed && errors.Is(err, keyspace.ErrMemory)) {
+			w.LogFailure("ledger.unfinished", err, "app", lane.App, string(lane.Kind), member)
 		}
 	})
 	return true
@@ -272,7 +275,8 @@ func (w *Worker) watchRedis(ctx context.Context, wasFull bool) (full bool) {
 	}
 	w.Metrics.shardsAway.Set(float64(unavailable))
 	if unavailable == 0 {
-		w.Outages.Over(ctx, outageOfWrites, "ledger.finished")
+		w.Outages.Over(ctx, "ledger.unfinished", "ledger.finished")
+		w.Outages.Over(ctx, "turn.failed", "turns.again")
 	}
 	full = fault != nil
 	switch {
