@@ -169,14 +169,7 @@ func (d *diagnosis) events(ctx context.Context) {
 	case d.stream.fullness.observe(info) != nil:
 		d.add(check, finding.Unusable, value, errFull.Error())
 	case !reflect.DeepEqual(wanted, info.Config):
-		var differences []string
-		present, expected := reflect.ValueOf(info.Config), reflect.ValueOf(wanted)
-		for i := range present.NumField() {
-			if a, b := present.Field(i).Interface(), expected.Field(i).Interface(); !reflect.DeepEqual(a, b) {
-				differences = append(differences, fmt.Sprintf("%s %v, asked for %v", present.Type().Field(i).Name, a, b))
-			}
-		}
-		d.add(check, finding.Notable, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
+		d.add(check, finding.Notable, value, "it is not as the settings ask for ("+differences(info.Config, wanted)+"); the next start of serve changes it")
 	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
 		d.add(check, finding.Notable, value, "one server of the cluster holds it alone; give --nats-replicas 3")
 	default:

@@ -139,8 +139,20 @@ func (s *stream) update(ctx context.Context, current jetstream.StreamConfig, lim
 		return err
 	}
 	s.info.Store(updated.CachedInfo())
-	s.options.Logger.Warn("stream was not as it should be and was changed", "stream", Stream)
+	s.options.Logger.Warn("stream was not as it should be and was changed", "stream", Stream, "was", differences(current, updated.CachedInfo().Config))
 	return nil
+}
+
+// differences names the fields in which a configuration differs from the wanted one, with both values.
+func differences(current, wanted jetstream.StreamConfig) string {
+	var texts []string
+	present, expected := reflect.ValueOf(current), reflect.ValueOf(wanted)
+	for i := range present.NumField() {
+		if a, b := present.Field(i).Interface(), expected.Field(i).Interface(); !reflect.DeepEqual(a, b) {
+			texts = append(texts, fmt.Sprintf("%s %v, asked for %v", present.Type().Field(i).Name, a, b))
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // withChat calls do with the configuration. If another stream has some of our chat subjects, it calls do again

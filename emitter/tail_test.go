@@ -549,7 +549,9 @@ func TestLimitsOfTheStreamFollowTheOptions(t *testing.T) {
 		config := s.StreamConfig(emitter.Stream)
 		return config.MaxAge, config.Duplicates, config.MaxBytes
 	}
+	var log testbed.Lines
 	for _, want := range []emitter.Options{{MaxAge: time.Hour, MaxBytes: 1 << 20}, {MaxAge: time.Second, MaxBytes: 1 << 30}, {MaxAge: 200 * time.Hour, MaxBytes: 1 << 21}} {
+		want.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		e := connect(t, s.URL(), want)
 		require.NoError(t, e.Ready(t.Context()))
 		age, window, bytes := limits()
@@ -565,6 +567,7 @@ func TestLimitsOfTheStreamFollowTheOptions(t *testing.T) {
 		_, _, bytes = limits()
 		require.EqualValues(t, 5<<20, bytes, "room that an operator makes is left until the next start")
 	}
+	require.Contains(t, log.String(), "MaxBytes 5242880, asked for 2097152", "replicas with other settings change it in turn")
 }
 
 func TestServerWithLessRoomThanTheStreamMayTakeSaysSo(t *testing.T) {
