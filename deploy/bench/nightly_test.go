@@ -25,7 +25,7 @@ var reports = map[string]struct {
 	"direct":    {func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 	"memory":    {func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+ +\| -?\d+ +\|`}},
 	"hold":      {func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but lasting +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
-	"hostile":   {func(o *options) { o.hostiles, o.rate = 20, 50 }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
+	"hostile":   {func(o *options) { o.hostiles, o.rate, o.measured = 20, 50, 5*time.Second }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
 	"chats":     {func(o *options) { o.chatsOnly = true }, []string{`\| bare relay +\| [1-9]\d* +\| 1\.00 +\| \d+\.\d{3} `, `\| Earshot, each a message +\| [1-9].*\| 0 +\|`}},
 	"sql":       {func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `a SELECT, as a direct trigger(?s:.*)\| 4 +\| [1-9].* 0 +\|\n(?s:.*)a SELECT over MCP(?s:.*)\| 4 +\| [1-9].* 0 +\|\n(?s:.*)a statement that changes, over MCP(?s:.*)\| 4 +\| [1-9].* 0 +\|\n`}},
 }

@@ -151,8 +151,16 @@ func goesAway(t *testing.T, s served) {
 	r := newRig(t, s.Source())
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	ended, tool := make(chan effect.Outcome), r.tool(statement(fmt.Sprintf("select %s, 'slow one'", fmt.Sprintf(s.sleep, 600)))+`,"request":{"timeout":"60s"}`)
-	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
-	require.Eventually(t, func() bool { return s.Count(s.sleeping) == 1 }, time.Minute, 10*time.Millisecond)
+	begin := func() { go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }() }
+	begin()
+	require.Eventually(t, func() bool {
+		select {
+		case <-ended: // on a busy machine it was not connected in time
+			begin()
+		default:
+		}
+		return s.Count(s.sleeping) == 1
+	}, time.Minute, 10*time.Millisecond)
 	s.Stop()
 	outcome := <-ended
 	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
