@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
@@ -166,16 +166,10 @@ func (v *variables) fillSegment(segment string) (string, error) {
 		}
 	}
 	filled := b.String()
-	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || climbs(plain)) {
+	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || repositories.DotSegment(plain) != "") {
 		return "", effect.Permanent(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
 	}
 	return filled, nil
-}
-
-// climbs reports whether a part between the slashes of a text is "." or "..".
-func climbs(text string) bool {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' })
-	return slices.Contains(parts, ".") || slices.Contains(parts, "..")
 }
 
 // maxBodyBytes bounds a filled body.

@@ -171,10 +171,8 @@ func Resolve(base, path string) (*url.URL, error) {
 	if reference.IsAbs() || reference.Host != "" || reference.User != nil || strings.HasPrefix(path, "//") {
 		return nil, errors.New("names a scheme or a host; a path is resolved against the source's baseUrl")
 	}
-	for _, segment := range strings.FieldsFunc(reference.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == "." || segment == ".." {
-			return nil, fmt.Errorf("holds a segment %q; write the path that is meant", segment)
-		}
+	if segment := DotSegment(reference.Path); segment != "" {
+		return nil, fmt.Errorf("holds a segment %q; write the path that is meant", segment)
 	}
 	reference.Fragment, reference.RawFragment = "", ""
 	target := from.ResolveReference(reference)
@@ -183,6 +181,16 @@ func Resolve(base, path string) (*url.URL, error) {
 		return nil, fmt.Errorf("leads to %q, which is not under %q of the source's baseUrl; end the baseUrl with a slash and begin the path without one", fault.Clip(below), above)
 	}
 	return target, nil
+}
+
+// DotSegment returns the first part between the slashes of a path that is "." or "..", and leads to another path; empty
+// for none. Many servers take a backslash for a slash.
+func DotSegment(path string) string {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	if i := slices.IndexFunc(parts, func(part string) bool { return part == "." || part == ".." }); i >= 0 {
+		return parts[i]
+	}
+	return ""
 }
 
 // checkResolves resolves the template of a path with sample values.
