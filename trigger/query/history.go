@@ -18,6 +18,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/bounded"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/trigger/conversation"
@@ -349,8 +350,7 @@ func (e Entry) reply() (reply Entry, exists bool) {
 // ConversationCache caches the parsed conversations of this process, since each message is read again with every later one.
 type ConversationCache struct {
 	mu     sync.Mutex
-	parsed *simplelru.LRU[sessionKey, ParsedConversation]
-	size   int // of all conversations
+	parsed *bounded.Cache[sessionKey, ParsedConversation]
 	// decided has the last message of each session that this process has decided. The next message need not parse it.
 	decided *simplelru.LRU[sessionKey, decidedMessage]
 }
@@ -391,10 +391,8 @@ const (
 
 // NewConversationCache returns an empty cache.
 func NewConversationCache() *ConversationCache {
-	p := &ConversationCache{}
-	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ sessionKey, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
-	p.decided, _ = simplelru.NewLRU[sessionKey, decidedMessage](mostDecided, nil)
-	return p
+	decided, _ := simplelru.NewLRU[sessionKey, decidedMessage](mostDecided, nil) // fails for a size of 0 only
+	return &ConversationCache{parsed: bounded.New[sessionKey, ParsedConversation](1<<20, mostOfAll), decided: decided}
 }
 
 // Decided adds a message that was just decided. stored and decision are its JSON and its decision as the ledger has
@@ -472,11 +470,7 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 	if newest, exists := p.parsed.Get(key); exists && newest.Later(updated.CachedMessages) {
 		return utterances
 	}
-	p.parsed.Remove(key)
-	p.parsed.Add(key, updated)
-	for p.size += updated.size; p.size > mostOfAll; {
-		p.parsed.RemoveOldest()
-	}
+	p.parsed.Add(key, updated, updated.size)
 	return utterances
 }
 
