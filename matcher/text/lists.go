@@ -620,7 +620,11 @@ func NumberIn(said, word string) bool {
 func foreignTo(said string, list List, word string) bool {
 	scores := scoresOf(said)
 	most := slices.Max(scores)
-	return most > 0 && !slices.ContainsFunc(languages, func(t language) bool {
-		return scores[indexOf(t.code)] == most && slices.ContainsFunc(entries(t.words[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
-	})
+	begins := func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") }
+	for i, t := range languages {
+		if scores[i] == most && slices.ContainsFunc(entries(t.words[list]), begins) {
+			return false
+		}
+	}
+	return most > 0
 }
