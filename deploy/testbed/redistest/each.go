@@ -66,6 +66,16 @@ func borrow(t *testing.T) *Server {
 	return &Server{t: t, backend: n}
 }
 
+// lasting keeps what a test reserves until all tests have ended.
+type lasting struct{ *testing.T }
+
+func (lasting) Cleanup(end func()) {
+	testbed.AtEnd(func() error {
+		end()
+		return nil
+	})
+}
+
 func (c *clusters) take(t *testing.T) (n nodes, err error) {
 	c.mu.Lock()
 	if last := len(c.idle) - 1; last >= 0 {
@@ -78,7 +88,7 @@ func (c *clusters) take(t *testing.T) (n nodes, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n = newNodes(t, dir, masters)
+	n = newNodes(lasting{t}, dir, masters)
 	testbed.AtEnd(func() error { return errors.Join(n.kill(), os.RemoveAll(dir)) })
 	return n, n.start()
 }
