@@ -55,30 +55,27 @@ func (f firing) due() bool { return f.move == nil || state.State(f.move.State) =
 // planner builds a plan. Without a store the plan is not for commit and has no effects.
 type planner struct {
 	plan
-	store        *store.Store
-	tracer       *tracing.Tracer
-	app          *repositories.App
-	now          time.Time
-	text         string
-	messageID    string // of the message that calls for it, which may have another turn
-	metadata     repositories.Metadata
-	language     string // of the user (BCP 47); empty if unknown
-	traceParent  string // of the message or the request, and of a firing while it is planned
-	stage        string // of the match
-	generation   store.Generation
-	conflicts    knownConflicts
-	result       matcher.Result
-	fires        []matcher.Match
-	firingCounts map[firedTool]int      // firings so far
-	fences       map[string]string      // triggers of this plan by their fences
-	newID        func() string          // of triggers, in a rehearsal; nil: firingID
-	readOnly     bool                   // its call may precede the commit
-	admitted     bool                   // its call was made: what it depends on was checked before
-	encodeCall   func() (string, error) // the latest call as it is stored
-	decision     string                 // the answer as it is stored
+	store       *store.Store
+	tracer      *tracing.Tracer
+	app         *repositories.App
+	now         time.Time
+	text        string
+	messageID   string // of the message that calls for it, which may have another turn
+	metadata    repositories.Metadata
+	language    string // of the user (BCP 47); empty if unknown
+	traceParent string // of the message or the request, and of a firing while it is planned
+	stage       string // of the match
+	generation  store.Generation
+	conflicts   knownConflicts
+	result      matcher.Result
+	fires       []matcher.Match
+	fences      map[string]string      // triggers of this plan by their fences
+	newID       func() string          // of triggers, in a rehearsal; nil: firingID
+	readOnly    bool                   // its call may precede the commit
+	admitted    bool                   // its call was made: what it depends on was checked before
+	encodeCall  func() (string, error) // the latest call as it is stored
+	decision    string                 // the answer as it is stored
 }
-
-type firedTool struct{ repository, tool string }
 
 // knownConflicts is what a turn knows before its commit: the triggers that hold fences, the states of their
 // calls, and the confirmed digests. The ledger refuses a plan with other conflicts, and names them.
@@ -94,7 +91,7 @@ func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, t
 			Turn: id, Token: token, Box: keyspace.Box(id.Session, ""),
 			Answer: query.Answer{MessageID: id.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}},
 		}, doc: ledger.Commitment{Matched: app.Version}},
-		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, firingCounts: make(map[firedTool]int, 1),
+		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent,
 	}
 }
 
@@ -109,12 +106,20 @@ func (p *planner) header(id string) payload.Header {
 	return payload.Header{ID: id, Time: p.now, MessageID: p.messageID, Text: p.text, AppID: p.App, SessionID: p.Session, Metadata: p.metadata}
 }
 
+// firingsOf counts the new firings of a tool so far.
+func (p *planner) firingsOf(repository, tool string) (count int) {
+	for i, f := range p.firings {
+		if f.repository != nil && f.repository.ID == repository && p.Answer.Matches[i].Name == tool {
+			count++
+		}
+	}
+	return count
+}
+
 // fire adds a firing with its effects. triggerID is the client's, or empty.
 func (p *planner) fire(matched matcher.Match, source, triggerID string) (err error) {
 	tool, repository := matched.Tool, matched.Repository
-	key := firedTool{repository.ID, tool.Name}
-	f := firing{id: firingID(p.Turn, p.generation, repository, tool.Name, p.firingCounts[key]), repository: repository}
-	p.firingCounts[key]++
+	f := firing{id: firingID(p.Turn, p.generation, repository, tool.Name, p.firingsOf(repository.ID, tool.Name)), repository: repository}
 	switch {
 	case triggerID != "" && !repository.Options.TriggerOnce:
 		// A client's id is unique only within its app, but effect ids must be unique in the stream of all apps.

@@ -216,11 +216,7 @@ type word struct {
 // compared word by word without grammar.
 func wordsOf(said string) []word {
 	const usual, most = 5, 64 // bytes of a word with its space, words of a message
-	found := make([]word, 0, min(len(said)/usual+1, most))
-	lower := said
-	if isASCII(said) { // fold at once, faster than each word
-		lower = strings.ToLower(said)
-	}
+	found, lower := make([]word, 0, min(len(said)/usual+1, most)), text.LowerASCII(said)
 	for at := 0; at < len(said); {
 		r, size := utf8.DecodeRuneInString(said[at:])
 		norm := ""
@@ -237,10 +233,6 @@ func wordsOf(said string) []word {
 		at += size
 	}
 	return found
-}
-
-func isASCII(said string) bool {
-	return !strings.ContainsFunc(said, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 func inLine(words []word) string {

@@ -23,7 +23,7 @@ import (
 // llmTurn is the state of matching one message with the model.
 type llmTurn struct {
 	request matcher.Request
-	names   *toolNames
+	names   toolNames
 	model   connection
 	ask     chatRequest
 	ids     []string // of the calls in the request
@@ -42,7 +42,7 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 		return nil, err
 	}
 	t := &llmTurn{
-		request: request, names: &toolNames{all: request.Candidates}, model: model,
+		request: request, names: toolNames{all: request.Candidates}, model: model,
 		limit: DefaultLimit, ask: chatRequest{model: name},
 	}
 	if request.App != nil && request.App.Settings.LLM.MostTools > 0 {

@@ -88,7 +88,7 @@ func Subjects(text string) map[string]bool {
 
 // Split splits a text into words: runs of letters and digits, and each sign of a script without spaces.
 func Split(text string) []Word {
-	found := make([]Word, 0, 16)
+	found, lower := make([]Word, 0, 16), LowerASCII(text)
 	var room [4]string
 	parts := room[:]
 	for at := 0; at < len(text) && len(found) < MaxWords; {
@@ -98,7 +98,7 @@ func Split(text string) []Word {
 			continue
 		}
 		end := at + WordLength(text[at:], "'’.,")
-		parts = expand(parts[:0], Fold(text[at:end]), text[end:])
+		parts = expand(parts[:0], Fold(lower[at:end]), text[end:])
 		cut := elided(text[at:end], parts)
 		for i, part := range parts {
 			w := Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]}
@@ -186,6 +186,15 @@ func InWord(r rune) bool {
 // unspaced reports whether a rune is of a script without spaces.
 func unspaced(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// LowerASCII returns a text of ASCII signs in lower case, which costs less than word by word. It returns other texts
+// unchanged, since their places would move.
+func LowerASCII(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return text
+	}
+	return strings.ToLower(text)
 }
 
 // Fold removes case and accents, so that Zürich, ZURICH and zurich are equal.
