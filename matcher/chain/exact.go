@@ -21,7 +21,7 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 		return matcher.Result{}, false
 	}
 	found := spelled(request, key)
-	if text.ByMark(request.Text) { // it asks whether, unless the example has the mark, too
+	if len(found) > 0 && text.ByMark(request.Text) { // it asks whether, unless the example has the mark, too
 		found = slices.DeleteFunc(found, func(of matcher.Candidate) bool {
 			return !slices.ContainsFunc(of.Tool.Spoken(), func(own string) bool { return strings.HasSuffix(own, "?") && text.Key(own) == key })
 		})

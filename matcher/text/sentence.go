@@ -53,13 +53,13 @@ func Asked(said string) bool { return strings.HasSuffix(strings.TrimSpace(said),
 // ByMark reports whether only its mark makes a sentence a question: "¿Tengo que cancelar mi cita?", "I lost my card?".
 // Without it the same words tell or wish.
 func ByMark(said string) bool {
-	bare := Of(strings.TrimRight(said, " ?\n"))
-	first := bare.Opening()
-	if first < 0 || len(bare.Said) == len(strings.TrimRight(said, " \n")) || Of(said).Mood() != Question {
+	unmarked := strings.TrimRight(said, " ?\n")
+	if len(unmarked) == len(strings.TrimRight(said, " \n")) || Of(said).Mood() != Question {
 		return false
 	}
+	bare := Of(unmarked)
 	mood := bare.Mood()
-	return mood == Statement || mood == Wish || owingPhrases.PhraseAt(bare.Words, first) > 0
+	return mood == Statement || mood == Wish || owingPhrases.PhraseAt(bare.Words, bare.Opening()) > 0
 }
 
 // Opening returns the index of the first word that is not a greeting or filler, or -1.

@@ -87,6 +87,9 @@ func After(calls []IncompleteCall, message string, matched matcher.Result, now i
 // continued returns the incomplete calls after a message with complete and incomplete calls. Those of the message come
 // first, since the user is asked for their values.
 func continued(earlier []IncompleteCall, message string, complete []Call, incomplete []IncompleteCall) []IncompleteCall {
+	if len(earlier) == 0 {
+		return incomplete
+	}
 	calls := complete
 	for _, call := range incomplete {
 		calls = append(calls, Call{RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values})
