@@ -66,6 +66,20 @@ var (
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
 )
 
+// UnknownToolError is the ErrNotInScope for a name that no tool in scope has.
+type UnknownToolError struct {
+	Name  string
+	Meant fault.Meant // the nearest name in scope
+}
+
+// Error names the tool, and the one that was probably meant.
+func (e *UnknownToolError) Error() string {
+	return fmt.Sprintf("tool %q: %s%s", e.Name, ErrNotInScope, e.Meant)
+}
+
+// Unwrap returns ErrNotInScope.
+func (e *UnknownToolError) Unwrap() error { return ErrNotInScope }
+
 // ValuesError is the validation error for the values of a direct trigger.
 type ValuesError struct {
 	Name   string
@@ -189,7 +203,7 @@ func (f *Firings) planDirect(direct Direct, tools scope.Scope, conflicts knownCo
 		if slices.Contains(names, direct.Name) {
 			return nil, fmt.Errorf("tool %q of repository %q: %w", direct.Name, direct.RepositoryID, ErrNotInScope)
 		}
-		return nil, fmt.Errorf("tool %q: %w%s", direct.Name, ErrNotInScope, fault.DidYouMean(direct.Name, names))
+		return nil, &UnknownToolError{direct.Name, fault.DidYouMean(direct.Name, names)}
 	}
 	tool, err := candidate.Tool.For(direct.Claims)
 	if err != nil {

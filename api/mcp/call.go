@@ -67,8 +67,11 @@ func (x *rpcCall) callTool() (any, error) {
 		return x.toolError(fault), nil
 	}
 	if errors.Is(err, trigger.ErrNotInScope) {
-		_, suggestion, _ := strings.Cut(err.Error(), trigger.ErrNotInScope.Error())
-		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken"+cmp.Or(suggestion, "; list the tools again"))
+		hint := ""
+		if unknown, is := errors.AsType[*trigger.UnknownToolError](err); is {
+			hint = unknown.Meant.String()
+		}
+		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken"+cmp.Or(hint, "; list the tools again"))
 	}
 	return result, err
 }
