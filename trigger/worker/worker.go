@@ -229,13 +229,17 @@ func (w *Worker) ShutdownContext(ctx context.Context) (context.Context, context.
 }
 
 // Write repeats a write while Redis is unavailable and until ctx ends. Every script may run again, so a lost
-// reply does no harm.
-func (w *Worker) Write(ctx context.Context, write func() error) error {
+// reply does no harm. An attempt that ctx cuts off gives no reason: Write returns the error of the one before.
+func (w *Worker) Write(ctx context.Context, write func() error) (err error) {
 	var pauses *backoff.ExponentialBackOff
 	for {
-		err := write()
-		if !errors.Is(err, keyspace.ErrUnavailable) {
+		before := err
+		err = write()
+		switch {
+		case !errors.Is(err, keyspace.ErrUnavailable):
 			return err
+		case before != nil && ctx.Err() != nil:
+			return before
 		}
 		if pauses == nil {
 			pauses = backoff.NewExponentialBackOff()

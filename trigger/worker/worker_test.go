@@ -60,6 +60,24 @@ func TestGoroutinesAreReused(t *testing.T) {
 	})
 }
 
+func TestAWriteThatIsCutOffGivesTheReasonForWhichItWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := testbed.Got(worker.New(worker.Options{Log: slog.New(slog.DiscardHandler)}))(t)
+		ctx, cutOff := context.WithCancel(t.Context())
+		attempts := 0
+		err := w.Write(ctx, func() error {
+			if attempts++; attempts == 1 {
+				return keyspace.Unavailable(keyspace.ErrMemory)
+			}
+			cutOff()
+			return keyspace.Unavailable(ctx.Err())
+		})
+		require.ErrorIs(t, err, keyspace.ErrMemory)
+		require.Equal(t, 2, attempts)
+		require.NoError(t, w.Stop(context.Background()))
+	})
+}
+
 // goroutine returns the id of the goroutine that calls it, from the first line of its stack.
 func goroutine() string {
 	line := make([]byte, 32)
