@@ -55,20 +55,21 @@ local function idsBefore(order, from, id)
   return ids, count
 end
 local function arrivalOf(arrived) return string.match(arrived or '', '^%d*') end
+local historyFields = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived, turn.lease, turn.answer}
 local function readMessages(turns, ids, read)
-  for i = 1, #ids, 800 do -- the embedded store unpacks some 5,000 values
-    local names, most = {}, math.min(i + 799, #ids)
+  for i = 1, #ids, 700 do -- the embedded store unpacks some 5,000 values
+    local names, most = {}, math.min(i + 699, #ids)
     for j = i, most do
-      for _, field in ipairs({turn.message, turn.decision, turn.results, turn.reply, turn.arrived, turn.lease}) do names[#names + 1] = field .. ids[j] end
+      for _, field in ipairs(historyFields) do names[#names + 1] = field .. ids[j] end
     end
     local values = redis.call('HMGET', turns, unpack(names))
     for j = i, most do
-      local at, one = 6 * (j - i), {}
+      local at, one = #historyFields * (j - i), {}
       for n = 1, 4 do one[n] = values[at + n] or '' end
       local open = ''
       if one[2] ~= '' then
         open = leaseOf(values[at + 6]) and '~' or ''
-      elseif redis.call('HEXISTS', turns, turn.answer .. ids[j]) == 0 then
+      elseif not values[at + 7] then
         open = '?'
       end
       one.mark = arrivalOf(values[at + 5]) .. ':' .. #one[3] .. ':' .. #one[4] .. open
