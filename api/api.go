@@ -253,6 +253,8 @@ type Engine interface {
 	// LatestMessages finds the messages with a text in sessions, or with an empty text the last of the user.
 	LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error)
 
+	// SearchTools lists the tools nearest to a text, the nearest first.
+	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
 	// Backlog counts the pending and the failed triggers of an app.
 	Backlog(ctx context.Context, appID string) (query.Backlog, error)
 	// Open lists the calls of a session that lack values.

@@ -142,7 +142,6 @@ const (
 const (
 	defaultFound = 10
 	maxFound     = 50
-	maxSearched  = 100 // of any repository
 )
 
 var searchTools = exactjson.EncodeOrNull([]tool{
@@ -185,11 +184,7 @@ func (x *rpcCall) search() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	repositoryID, most := x.c.Param("repositoryId"), int(limit)
-	if repositoryID != "" {
-		most = maxSearched // those of other repositories are left out
-	}
-	tools, err := x.server.Engine.SearchTools(x.ctx(), x.AppID, x.SessionID, query, most)
+	tools, err := catalog.Search(x.ctx(), x.c.Param("repositoryId"), query, int(limit))
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +192,9 @@ func (x *rpcCall) search() (any, error) {
 		tool
 		Score float64 `json:"score"`
 	}
-	list := []found{}
-	for _, match := range tools {
-		candidate, inScope := catalog.Find(match.Name, match.RepositoryID)
-		if inScope && len(list) < int(limit) && (repositoryID == "" || repositoryID == match.RepositoryID) {
-			list = append(list, found{describeTool(catalog.App(), candidate.Tool), match.Score})
-		}
+	list := make([]found, len(tools))
+	for i, match := range tools {
+		list[i] = found{describeTool(catalog.App(), match.Candidate.Tool), match.Score}
 	}
 	text, err := exactjson.Encode(map[string]any{"tools": list})
 	return x.resultOf(text), err

@@ -44,8 +44,6 @@ import (
 // Engine fires tools and reads triggers.
 type Engine interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
-	// SearchTools lists the tools nearest to a text, the nearest first.
-	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Fire returns the JSON of a query.Match.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -210,6 +211,23 @@ func TestThousandsOfToolsAreSearchedInPlaceOfListed(t *testing.T) {
 	}
 	fires(t, s, 1)
 	s.Call("POST", agentsOfApp+"?tools=all", `{}`).Problem(400, "search")
+}
+
+func TestASearchInARepositoryFindsAllItsTools(t *testing.T) {
+	s := apitest.LiveOn(t, redistest.Mini(t), searching{apitest.Everything, retrieval.New()})
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	var nearer []string
+	for i := range 120 { // more than a search of all repositories finds
+		nearer = append(nearer, fmt.Sprintf(`{"name":"greet%d","description":"Greet somebody"}`, i))
+	}
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+strings.Join(nearer, ",")+`]}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/bell", `{"tools":[{"name":"ring","description":"Ring, then wait until somebody comes"},
+		{"name":"greet7","description":"Greet with a bell"}]}`).Is(201, "")
+	bell := agentAt(s, agentsOfApp+"/bell?tools=search", `{}`)
+	hits := text(bell.calls("search_tools", `{"query":"greet somebody"}`))
+	require.Contains(t, hits, `"name":"ring"`)
+	require.Contains(t, hits, `"description":"Greet with a bell"`, "although the desk's tool wins the name")
+	require.NotContains(t, hits, `"description":"Greet somebody"`)
 }
 
 func TestAToolOfAVerifiedUserIsListedAndRefusedWithoutOne(t *testing.T) {

@@ -185,6 +185,8 @@ type FoundTool struct {
 	// Score is how near the text's words are to the tool: above 0, and at most 1.3. It only orders the tools of
 	// one answer.
 	Score float64 `json:"score"`
+	// Candidate is the tool itself.
+	Candidate matcher.Candidate `json:"-"`
 }
 
 // Number of tools that a search finds by default, and at most.
@@ -193,31 +195,13 @@ const (
 	mostResults    = 100
 )
 
-// SearchTools lists the tools that have something in common with a text, nearest first: at most limit, 10 if it
-// is 0, never more than 100 or than fit on a page. It compares words and asks no model.
+// SearchTools lists the tools in scope that have something in common with a text, as Catalog.Search does.
 func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
-	searcher, canSearch := r.Matcher.(matcher.Searcher)
-	if !canSearch {
-		return nil, errors.New("the matcher of this engine compares no texts with tools")
-	}
-	s, err := r.Read(ctx, appID, sessionID)
+	catalog, err := r.Catalog(ctx, appID, sessionID)
 	if err != nil {
 		return nil, err
 	}
-	if limit < 1 {
-		limit = defaultResults
-	}
-	all, own := s.Winners()
-	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
-	page, tools := repositories.PageBudget{}, []FoundTool{}
-	for _, match := range searcher.Search(ctx, request, text, min(limit, mostResults)) {
-		next := FoundTool{newTool(match.Candidate), max(1, math.Round(float64(match.Score)*1e6)) / 1e6} // further digits are meaningless
-		if !page.Fits(next) {
-			break
-		}
-		tools = append(tools, next)
-	}
-	return tools, nil
+	return catalog.Search(ctx, "", text, limit)
 }
 
 // defaultOffered is the number of tools offered to a model, unless the app sets it.
@@ -265,6 +249,7 @@ func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []s
 type Catalog struct {
 	scope   Scope
 	version string
+	matcher matcher.Matcher
 }
 
 // Catalog reads the current scope. If the app was read before, it costs one round trip, whatever the number of
@@ -278,7 +263,7 @@ func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog
 	if len(session.Repositories) > 0 {
 		version = ledger.Hash(append([]string{version}, slices.Sorted(slices.Values(session.Repositories))...)...)
 	}
-	return &Catalog{s, version}, nil
+	return &Catalog{s, version, r.Matcher}, nil
 }
 
 // Version returns a version that changes with the tools; two scopes of an app with the same tools share it.
@@ -310,6 +295,36 @@ func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 // Find returns the tool of a name, in the repository if it is given.
 func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	return c.scope.Find(name, repositoryID)
+}
+
+// Search lists the tools that have something in common with a text, nearest first: at most limit, 10 if it is 0, never
+// more than 100 or than fit on a page. It compares words and asks no model. A repository selects all its own, also those
+// that do not win their names.
+func (c *Catalog) Search(ctx context.Context, repositoryID, text string, limit int) ([]FoundTool, error) {
+	searcher, canSearch := c.matcher.(matcher.Searcher)
+	if !canSearch {
+		return nil, errors.New("the matcher of this engine compares no texts with tools")
+	}
+	if limit < 1 {
+		limit = defaultResults
+	}
+	request := matcher.Request{App: c.scope.App}
+	if repositoryID != "" {
+		request.Candidates = c.Tools(repositoryID)
+	} else {
+		request.Shared = c.scope.Shared
+		request.Candidates, request.Own = c.scope.Winners()
+	}
+	page, tools := repositories.PageBudget{}, []FoundTool{}
+	for _, match := range searcher.Search(ctx, request, text, min(limit, mostResults)) {
+		score := max(1, math.Round(float64(match.Score)*1e6)) / 1e6 // further digits are meaningless
+		next := FoundTool{newTool(match.Candidate), score, match.Candidate}
+		if !page.Fits(next) {
+			break
+		}
+		tools = append(tools, next)
+	}
+	return tools, nil
 }
 
 // States of an OpenCall that other lists lack.
