@@ -217,6 +217,34 @@ func TestANameThatIsNearlyThatOfAToolIsCorrected(t *testing.T) {
 	}
 }
 
+func TestAnAppThatDoesNotExistHasNoServer(t *testing.T) {
+	s := agents(t, greets)
+	for _, path := range []string{"/v1/apps/nobody/mcp", "/v1/apps/nobody/mcp/desk", "/v1/apps/nobody/sessions/s1/mcp", "/v1/apps/nobody/mcp?tools=search"} {
+		for _, method := range []string{"server/discover", "tools/list", "subscriptions/listen"} {
+			_, fault, status := agentAt(s, path, `{}`).rpc(method, `"notifications":{"toolsListChanged":true}`)
+			require.Equal(t, 404, status, "%s %s", path, method)
+			require.Equal(t, "unknown_app", fault["data"].(map[string]any)["code"])
+		}
+		begun := s.Call("POST", path, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`).Is(404, "")
+		require.Contains(t, string(begun.Body), `"code":"unknown_app"`)
+	}
+}
+
+func TestACursorThatNoListGaveIsRefused(t *testing.T) {
+	s := agents(t, greets)
+	for _, path := range []string{agentsOfApp, agentsOfApp + "?tools=search"} {
+		a := agentAt(s, path, `{}`)
+		for _, cursor := range []string{`null`, `""`} {
+			require.NotEmpty(t, a.gets("tools/list", `"cursor":`+cursor)["tools"])
+		}
+		for _, cursor := range []string{`"greet"`, `5`} {
+			_, fault, _ := a.rpc("tools/list", `"cursor":`+cursor)
+			require.Equal(t, -32602., fault["code"], cursor)
+			require.Contains(t, fault["message"], "cursor")
+		}
+	}
+}
+
 func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 	s := agents(t, `{"name":"route","description":"Routes","url":"https://example.org/route","parameters":{"type":"object","properties":{
 		"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"Count"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}}}}`)

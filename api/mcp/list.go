@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -89,12 +90,15 @@ var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta
 
 // listTools answers tools/list with all tools in one page, without copying the list.
 func (x *rpcCall) listTools() (any, error) {
+	if x.request.Params.Cursor != "" {
+		return nil, invalid(answer.InvalidBody, "cursor "+exactQuote(x.request.Params.Cursor)+" is of no list here: a list is whole, and gives none")
+	}
+	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
 	list := searchTools
 	if !x.inSearchMode() {
-		catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
-		if err != nil {
-			return nil, err
-		}
 		key := listKey{x.AppID, catalog.Version(), x.c.Param("repositoryId")}
 		text, hit := x.server.lists.Get(key)
 		if !hit {

@@ -56,6 +56,7 @@ type rpcParams struct {
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 	RequestState   string                     `json:"requestState"`
+	Cursor         string                     `json:"cursor"`
 	Notifications  *subscription              `json:"notifications"`
 }
 

@@ -209,6 +209,13 @@ func (s *Server) Serve(c echo.Context) error {
 		return c.NoContent(http.StatusAccepted)
 	case !request.modern && (request.Method == methodSubscribe || strings.HasPrefix(request.Method, "tasks/")):
 		return x.fail(&rpcError{Code: codeUnknownMethod, Message: request.Method + " is" + ofRevision})
+	case request.Method == methodInitialize || request.Method == methodDiscover:
+		return s.Admission(func(echo.Context) error {
+			if _, err := s.Engine.Catalog(x.ctx(), x.AppID, x.SessionID); err != nil { // an app that does not exist has no server
+				return x.fail(err)
+			}
+			return s.delegate(x, body)
+		})(c)
 	case !request.complete || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}

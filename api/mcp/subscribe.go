@@ -38,7 +38,11 @@ func (x *rpcCall) subscribe() error {
 		return x.fail(invalid(answer.InvalidBody, "notifications is missing: what to hear of, as {\"toolsListChanged\":true}"))
 	case len(filter.TaskIDs) > maxTasks:
 		return x.fail(invalid(answer.InvalidBody, "taskIds are more than 1000"))
-	case x.server.Events == nil:
+	}
+	if _, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID); err != nil {
+		return x.fail(err)
+	}
+	if x.server.Events == nil {
 		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
 	release, err := x.server.EnterStream(x.Scope)
