@@ -122,18 +122,14 @@ func (r *Records) History(ctx context.Context, q History) ([]Entry, string, erro
 	return entries, next, err
 }
 
-// historyPage reads as many messages as fit on a page. A message and its reply are on the same page.
+// historyPage reads as many messages and replies as fit on a page.
 func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, next string, err error) {
-	first, ids, err := r.historyIDs(ctx, q)
+	first, ids, inside, err := r.historyIDs(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	step := 1
-	if q.Newest {
-		step = -1
-	}
 	// cursorAfter is the cursor behind the first n messages.
-	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1]) }
+	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+q.step()*(n-1)) + "/" + ids[n-1]) }
 	if len(ids) > q.Page.Limit {
 		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}
@@ -143,23 +139,48 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 		var batch []Entry
 		batch, err = r.entries(ctx, q.AppID, q.SessionID, ids[read:read+repositories.Fitting(sizes[read:])])
 		for _, entry := range batch {
-			var visible []Entry // the message and its reply
-			if entry.MessageID != "" && !entry.Time.Before(q.Since) {
-				visible = append(visible, entry)
+			visible := q.visible(entry)
+			if read == 0 && inside {
+				visible = visible[min(1, len(visible)):]
 			}
-			if reply, exists := entry.reply(); exists && visible != nil {
-				visible = append(visible, reply)
-			}
-			if q.Newest {
-				slices.Reverse(visible)
-			}
-			if !page.Fits(visible) {
+			room := q.Page.Limit - len(entries)
+			switch {
+			case len(visible) > 0 && (room == 0 || !page.Fits(visible[:min(room, len(visible))])):
 				return entries, cursorAfter(max(read, 1)), nil
+			case len(visible) > room:
+				number := strconv.Itoa(first + q.step()*read)
+				return append(entries, visible[:room]...), encodeCursor(number + "/" + ids[read] + insideMessage), nil
 			}
 			entries, read = append(entries, visible...), read+1
 		}
 	}
 	return entries, next, err
+}
+
+// insideMessage ends a cursor between a message and its reply. No id of a message has its sign.
+const insideMessage = "/"
+
+// step is the difference between the places of two messages that follow each other in the list.
+func (q History) step() int {
+	if q.Newest {
+		return -1
+	}
+	return 1
+}
+
+// visible returns a message and its reply in the order of the list; none for a message that is not in it.
+func (q History) visible(entry Entry) (visible []Entry) {
+	if entry.MessageID == "" || entry.Time.Before(q.Since) {
+		return nil
+	}
+	visible = append(visible, entry)
+	if reply, exists := entry.reply(); exists {
+		visible = append(visible, reply)
+	}
+	if q.Newest {
+		slices.Reverse(visible)
+	}
+	return visible
 }
 
 // clockSkew bounds the difference between a record's time, by the clock of its replica, and its place in the
@@ -170,27 +191,32 @@ const clockSkew = time.Minute
 // refuses an index that they do not hold.
 const maxNumber = 1 << 50
 
-// historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
-func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, err error) {
-	pages := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
+// historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages. inside reports
+// that the page begins within the first message, between it and its reply.
+func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, inside bool, err error) {
+	pages, place := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}, 0
 	if !q.Since.IsZero() {
 		pages.Since = q.Since.Add(-clockSkew).UnixMilli()
 	}
 	if q.Page.After != "" {
 		text, err := decodeCursor(q.Page.After)
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, false, err
 		}
 		pages.After.Number, pages.After.ID, _ = strings.Cut(text, "/")
-		if number, err := strconv.Atoi(pages.After.Number); err != nil || number > maxNumber || number < -maxNumber || pages.After.ID == "" {
-			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
+		pages.After.ID, inside = strings.CutSuffix(pages.After.ID, insideMessage)
+		if place, err = strconv.Atoi(pages.After.Number); err != nil || place > maxNumber || place < -maxNumber || pages.After.ID == "" {
+			return 0, nil, false, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 		}
 	}
 	first, ids, stale, err := r.Ledger.Page(ctx, q.AppID, q.SessionID, pages)
 	if stale {
 		err = fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 	}
-	return first, ids, err
+	if inside = inside && err == nil && (len(ids) == 0 || first == place+q.step()); inside { // else it has left the history
+		first, ids = place, slices.Insert(ids, 0, pages.After.ID)
+	}
+	return first, ids, inside, err
 }
 
 func encodeCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

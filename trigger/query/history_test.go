@@ -28,6 +28,7 @@ func (w *world) historyPage(q query.History) (ids []string, next string) {
 	for _, entry := range entries {
 		ids = append(ids, entry.MessageID)
 	}
+	require.LessOrEqual(w.T, len(ids), q.Page.Limit)
 	return ids, next
 }
 
@@ -55,17 +56,25 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 			return query.History{Newest: true, Page: query.Page{After: after, Limit: limit}}
 		}
 		post(0, 4)
-		for _, limit := range []int{1, 2, 3, 10} {
-			require.Equal(t, []string{"m4.reply", "m4", "m3.reply", "m3", "m2.reply", "m2", "m1.reply", "m1"}, w.wholeHistory(newest("", limit)))
+		backwards := []string{"m4.reply", "m4", "m3.reply", "m3", "m2.reply", "m2", "m1.reply", "m1"}
+		forwards := slices.Clone(backwards)
+		slices.Reverse(forwards)
+		for _, limit := range []int{1, 2, 3, 4, 7, 8, 10} {
+			require.Equal(t, backwards, w.wholeHistory(newest("", limit)))
+			require.Equal(t, forwards, w.wholeHistory(query.History{Page: query.Page{Limit: limit}}))
 		}
-		ids, next := w.historyPage(newest("", 1))
+		ids, between := w.historyPage(newest("", 1))
+		require.Equal(t, []string{"m4.reply"}, ids)
+		ids, _ = w.historyPage(query.History{Page: query.Page{After: between, Limit: 1}})
+		require.Equal(t, []string{"m4.reply"}, ids, "the place is between the message and its reply, in either direction")
+		ids, next := w.historyPage(newest("", 2))
 		require.Equal(t, []string{"m4.reply", "m4"}, ids)
-		ids, older := w.historyPage(newest(next, 1))
+		ids, older := w.historyPage(newest(next, 2))
 		require.Equal(t, []string{"m3.reply", "m3"}, ids)
 		post(5, 6)
-		ids, _ = w.historyPage(newest(next, 1))
+		ids, _ = w.historyPage(newest(next, 2))
 		require.Equal(t, []string{"m3.reply", "m3"}, ids, "what came meanwhile moves nothing")
-		ids, _ = w.historyPage(query.History{Page: query.Page{After: next, Limit: 1}})
+		ids, _ = w.historyPage(query.History{Page: query.Page{After: next, Limit: 2}})
 		require.Equal(t, []string{"m5", "m5.reply"}, ids, "and stands in the other direction")
 		ids, end := w.historyPage(newest(older, 5))
 		require.Empty(t, ids, "what was older has left the history")
@@ -74,6 +83,11 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 		ids, end = w.historyPage(newest(next, 5))
 		require.Empty(t, ids, "and so has the place itself")
 		require.Empty(t, end)
+		ids, end = w.historyPage(newest(between, 5))
+		require.Empty(t, ids)
+		require.Empty(t, end)
+		ids, _ = w.historyPage(query.History{Page: query.Page{After: between, Limit: 2}})
+		require.Equal(t, []string{"m6", "m6.reply"}, ids, "the first that is left")
 
 		w.Close()
 		require.Empty(t, w.wholeHistory(newest("", 5)))
