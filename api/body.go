@@ -85,7 +85,7 @@ func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 // drain discards a body. It fails if the body is too late or too long, not if it breaks off. A client that
 // sends Expect: 100-continue keeps its body.
 func drain(request *http.Request) error {
-	if strings.EqualFold(request.Header.Get("Expect"), "100-continue") {
+	if keepsBody(request) {
 		return nil
 	}
 	_, err := io.Copy(io.Discard, request.Body)
@@ -94,6 +94,28 @@ func drain(request *http.Request) error {
 		return answer.Unread(err)
 	}
 	return nil
+}
+
+func keepsBody(request *http.Request) bool {
+	return strings.EqualFold(request.Header.Get("Expect"), "100-continue")
+}
+
+// Bounds of the rest of a body that is too long.
+const (
+	restTime = 2 * time.Second
+	mostRest = 64 << 20
+)
+
+// discardRest reads the rest of a body that is too long, after the answer. A connection that is closed with unread bytes
+// is reset, and a client that sends its whole body before it reads would lose the answer.
+func discardRest(c echo.Context, body io.Reader) {
+	if c.Request().ProtoMajor > 1 || keepsBody(c.Request()) {
+		return
+	}
+	connection := http.NewResponseController(c.Response())
+	if connection.Flush() == nil && connection.SetReadDeadline(time.Now().Add(restTime)) == nil {
+		_, _ = io.CopyN(io.Discard, body, mostRest) // a client that goes away needs no answer
+	}
 }
 
 // maxUnread is how many bytes of a body are looked at on a route that takes none.

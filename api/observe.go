@@ -52,17 +52,22 @@ func missingApp(stored Store) echo.MiddlewareFunc {
 // fault.
 func answerErrors(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		body := c.Request().Body // without the bound that others set
 		err := next(c)
 		if err == nil {
 			return nil
 		}
-		if _, tooLong := errors.AsType[*http.MaxBytesError](err); !tooLong && !c.Response().Committed {
+		_, tooLong := errors.AsType[*http.MaxBytesError](err)
+		if !tooLong && !c.Response().Committed {
 			if unread := drain(c.Request()); unread != nil {
 				err = unread
 			}
 		}
 		c.Set(errorKey, err)
 		c.Error(err)
+		if tooLong {
+			discardRest(c, body)
+		}
 		return nil
 	}
 }

@@ -202,6 +202,20 @@ func TestAChunkedBodyThatIsTooLongIs413(t *testing.T) {
 	require.Equal(t, 413, response.StatusCode)
 }
 
+// Some clients read nothing before they have sent all, and close after it.
+func TestABodyThatIsTooLongIs413ForAClientThatSendsItAll(t *testing.T) {
+	address := onSockets(t, false, patience, patience).address
+	for name, body := range map[string]string{
+		"with its length": "Content-Length: 16777216\r\n\r\n" + strings.Repeat(" ", 16<<20),
+		"chunked":         "Transfer-Encoding: chunked\r\n\r\n1000000\r\n" + strings.Repeat(" ", 16<<20) + "\r\n0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := "POST " + apitest.MessagesPath + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer " + apitest.AdminKey + "\r\n" + body
+			require.Equal(t, 413, answerErrors(t, dialed(t, address, false), request, "POST"))
+		})
+	}
+}
+
 func TestTheReadDeadlineEndsWithTheBody(t *testing.T) {
 	w := &waitingEngine{release: make(chan struct{}), began: make(chan struct{}, 8)}
 	const within = 2 * time.Second // a loaded machine may need this to send a few bytes

@@ -9,6 +9,7 @@ import (
 
 // realTime are the functions that may read the real clock, each with its reason.
 var realTime = map[string]string{
+	"api.discardRest":             ofDeadlines,
 	"api.eventWriter.write":       ofDeadlines,
 	"api/mcp.stream.send":         ofDeadlines,
 	"api/mqtt.Server.admit":       ofDeadlines,
