@@ -112,18 +112,24 @@ func (r *Records) History(ctx context.Context, q History) ([]Entry, string, erro
 		return nil, "", err
 	}
 	r.AwaitFlush(ctx, q.AppID)
-	entries, next, err := r.historyPage(ctx, q)
-	for len(entries) == 0 && next != "" && err == nil { // by the clocks of replicas, all are earlier than Since
-		q.Page.After = next
-		if entries, next, err = r.historyPage(ctx, q); errors.Is(err, ErrCursor) {
-			return []Entry{}, "", nil // the session was closed meanwhile
+	entries, page, read := []Entry{}, &repositories.PageBudget{}, 0
+	for {
+		more, next, err := r.historyPage(ctx, q, page)
+		if errors.Is(err, ErrCursor) && read > 0 {
+			return entries, "", nil // the session was closed meanwhile
 		}
+		entries, read = append(entries, more...), read+1
+		// By the clocks of replicas, some messages of the page may be earlier than Since.
+		isShort := len(entries) == 0 || !q.Since.IsZero() && len(more) < q.Page.Limit && next != q.Page.After
+		if err != nil || next == "" || !isShort {
+			return entries, next, err
+		}
+		q.Page.After, q.Page.Limit = next, q.Page.Limit-len(more)
 	}
-	return entries, next, err
 }
 
 // historyPage reads as many messages and replies as fit on a page.
-func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, next string, err error) {
+func (r *Records) historyPage(ctx context.Context, q History, page *repositories.PageBudget) (entries []Entry, next string, err error) {
 	first, ids, inside, err := r.historyIDs(ctx, q)
 	if err != nil {
 		return nil, "", err
@@ -133,7 +139,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if len(ids) > q.Page.Limit {
 		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}
-	entries, page := []Entry{}, &repositories.PageBudget{}
+	entries = []Entry{}
 	sizes, err := r.Ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
 	for read := 0; err == nil && read < len(ids); {
 		var batch []Entry
@@ -146,7 +152,10 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 			room := q.Page.Limit - len(entries)
 			switch {
 			case len(visible) > 0 && (room == 0 || !page.Fits(visible[:min(room, len(visible))])):
-				return entries, cursorAfter(max(read, 1)), nil
+				if read == 0 { // the page is full already
+					return nil, q.Page.After, nil
+				}
+				return entries, cursorAfter(read), nil
 			case len(visible) > room:
 				number := strconv.Itoa(first + q.step()*read)
 				return append(entries, visible[:room]...), encodeCursor(number + "/" + ids[read] + insideMessage), nil
