@@ -57,7 +57,7 @@ func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
 		"services":               megabyte(tool(`"authRequired":[`), `"-"`, `]}]}`),
 		"headers":                megabyte(tool(`"url":"https://h","request":{"headers":{`), `"a#":1`, `}}}]}`),
 		"examples":               megabyte(tool(`"examples":[`), `1`, `]}]}`),
-		"patterns":               megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(a{1,90}#"`, `]}]}]}`),
+		"patterns":               megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(a{1,90}#"`, `],"minValue":1}]}]}`),
 		"a schema":               megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":1`, `}}}]}`),
 		"a schema of schemas":    megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":{}`, `}}}]}`),
 		"schemas of tools":       megabyte(`{"tools":[`, `{"name":"a#","parameters":{"type":"object","properties":{"a":{"type":"x"}}}}`, `]}`),

@@ -266,6 +266,15 @@ func TestOtherNamesInBracesAreNoted(t *testing.T) {
 	})
 }
 
+// An entry that does not compile counts as text; one that was meant as an expression is noted.
+func TestExpressionsThatDoNotCompileAreNoted(t *testing.T) {
+	toolNotes(t, map[string]string{
+		`"schema":[{"parameter":"p","type":"string","allowedValues":["a","(?!x).*"]}]`:                      "/tools/0/schema/0/allowedValues/1: \"(?!x).*\" counts as text: it does not compile as RE2: invalid or unsupported Perl syntax: `(?!`",
+		`"schema":[{"parameter":"p","type":"array","items":{"type":"string","excludedValues":["^[a-z$"]}}]`: "/tools/0/schema/0/items/excludedValues/0: \"^[a-z$\" counts as text: it does not compile as RE2: missing closing ]: `[a-z$`",
+		`"schema":[{"parameter":"p","type":"string","allowedValues":["[abc","*","a (b","[a-z]+"]}]`:         ``,
+	})
+}
+
 // Tools that earlier versions stored are read, and called as before.
 func TestStoredToolsWithBracesAreRead(t *testing.T) {
 	stored := &repositories.Repository{Tools: []repositories.Tool{

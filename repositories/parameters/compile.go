@@ -25,7 +25,7 @@ func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.L
 	default:
 		seen := map[string]bool{}
 		for _, in := range lists {
-			list, found := in.compile(with, &compiled.unfit)
+			list, found := in.compile(with, compiled)
 			faults.Join(found)
 			for i, p := range list {
 				if p.name != "" && seen[p.name] {

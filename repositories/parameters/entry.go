@@ -90,18 +90,22 @@ func scalarTexts(value any) []string {
 // regexSigns are sequences that no literal has: options, a class, a repeated dot, a repetition, an anchor.
 var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
 
-// brokenRegex returns the fault of an entry that looks like a regular expression and does not compile.
-func (e entry) brokenRegex() string {
+// brokenRegex returns the fault of an expression that is too large, and the note on an entry that looks like an
+// expression and counts as text.
+func (e entry) brokenRegex() (refused, noted string) {
 	if e.broken == nil {
-		return ""
+		return "", ""
 	}
 	var malformed *syntax.Error
 	text, _ := e.given.(string)
-	if errors.As(e.broken, &malformed) && !regexSigns.MatchString(text) {
-		return ""
+	reason := "does not compile as RE2: " + fault.Clip(strings.TrimPrefix(e.broken.Error(), "error parsing regexp: "))
+	switch {
+	case !errors.As(e.broken, &malformed):
+		return "the regular expression " + fault.Show(text) + " " + reason, ""
+	case regexSigns.MatchString(text):
+		return "", fault.Show(text) + " counts as text: it " + reason
 	}
-	reason := strings.TrimPrefix(e.broken.Error(), "error parsing regexp: ")
-	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
+	return "", ""
 }
 
 // Limits of the sizes of regular expressions, in steps of some 40 bytes: x{1000} has a thousand.

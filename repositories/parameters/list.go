@@ -68,7 +68,7 @@ type definition struct {
 	AuthServices   []Claim             `json:"authServices"`
 }
 
-func (l List) compile(with *Budget, unfit *fault.List) ([]*compiledParameter, fault.List) {
+func (l List) compile(with *Budget, of *Parameters) ([]*compiledParameter, fault.List) {
 	var faults fault.List
 	var list []json.RawMessage
 	if err := json.Unmarshal(l.Raw, &list); err != nil {
@@ -93,7 +93,7 @@ func (l List) compile(with *Budget, unfit *fault.List) ([]*compiledParameter, fa
 		if d.Required != nil {
 			p.required = *d.Required
 		}
-		found := newFaultCollector(&faults, unfit, at)
+		found := newFaultCollector(&faults, of, at)
 		found.rules(d, p)
 		p.ofBody, p.inBody = l.Field == BodyList.Field, d.RequiredInBody
 		if p.inBody {
@@ -141,13 +141,13 @@ var (
 // faultCollector collects unsatisfiable rules, which are refused at registration.
 type faultCollector struct {
 	faults *fault.List
-	unfit  *fault.List // faults that stored definitions may have
+	of     *Parameters // collects faults that stored definitions may have, and oddities
 	at     string
 	before int // number of earlier faults
 }
 
-func newFaultCollector(faults, unfit *fault.List, at string) *faultCollector {
-	return &faultCollector{faults: faults, unfit: unfit, at: at, before: faults.Count() + unfit.Count()}
+func newFaultCollector(faults *fault.List, of *Parameters, at string) *faultCollector {
+	return &faultCollector{faults: faults, of: of, at: at, before: faults.Count() + of.unfit.Count()}
 }
 
 func (f *faultCollector) add(field, format string, args ...any) {
@@ -158,12 +158,12 @@ func (f *faultCollector) add(field, format string, args ...any) {
 func (f *faultCollector) flaw(field string, one violation, detail string) {
 	into := f.faults
 	if one.format {
-		into = f.unfit
+		into = &f.of.unfit
 	}
 	into.Add(f.at+field, "%s", detail)
 }
 
-func (f *faultCollector) fresh() bool { return f.faults.Count()+f.unfit.Count() == f.before }
+func (f *faultCollector) fresh() bool { return f.faults.Count()+f.of.unfit.Count() == f.before }
 
 // rules reports contradictory rules. It compiles the format, the aliases and the unit.
 func (f *faultCollector) rules(d *definition, p *compiledParameter) {
@@ -204,7 +204,7 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 		p.items = &compiledParameter{}
 		return
 	}
-	inner := newFaultCollector(f.faults, f.unfit, f.at+fault.Point("items"))
+	inner := newFaultCollector(f.faults, f.of, f.at+fault.Point("items"))
 	inner.rules(d.Items, p.items)
 	for _, field := range []struct {
 		name  string
@@ -239,7 +239,8 @@ func (f *faultCollector) misplaced(d *definition) {
 	}
 }
 
-// entries reports lists without any value of the type, broken expressions, and lists that exclude everything.
+// entries reports lists without any value of the type, expressions that are too large, and lists that exclude
+// everything. It notes expressions that do not compile.
 func (f *faultCollector) entries(field string, entries []entry, p *compiledParameter) {
 	whole := p.kind == kindArray || p.kind.mapping()
 	apt := len(entries) == 0
@@ -252,8 +253,10 @@ func (f *faultCollector) entries(field string, entries []entry, p *compiledParam
 		default:
 			apt = apt || p.kind.violation(given) == ""
 		}
-		if broken := e.brokenRegex(); broken != "" {
-			f.faults.Add(f.at+fault.Point(field, i), "%s", broken)
+		if refused, noted := e.brokenRegex(); refused != "" {
+			f.faults.Add(f.at+fault.Point(field, i), "%s", refused)
+		} else if noted != "" {
+			f.of.odd.Add(f.at+fault.Point(field, i), "%s", noted)
 		}
 		if e.given == any("") && field == "excludedValues" && !whole {
 			f.faults.Add(f.at+fault.Point(field, i), `the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`)

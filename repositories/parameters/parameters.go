@@ -35,8 +35,8 @@ type Parameters struct {
 // the servers of tools, have such definitions. Pointers are relative to the tool.
 func (p *Parameters) Unfit() fault.List { return p.unfit }
 
-// Odd returns defaults that a JSON Schema refuses itself, and rules that leave no value. Real definitions have both, so
-// that they are only noted. Pointers are relative to the tool.
+// Odd returns defaults that a JSON Schema refuses itself, rules that leave no value, and expressions that do not
+// compile. Real definitions have them, so that they are only noted. Pointers are relative to the tool.
 func (p *Parameters) Odd() fault.List { return p.odd }
 
 // ValueFault is one validation error of a value.

@@ -95,7 +95,7 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 		return
 	}
 	p.items = &compiledParameter{property: items, description: plaintext.Text(inner.Description), kind: kindOf(items)}
-	newFaultCollector(f.faults, f.unfit, f.at+fault.Point("items")).spoken(p.items, inner)
+	newFaultCollector(f.faults, f.of, f.at+fault.Point("items")).spoken(p.items, inner)
 }
 
 func (p *compiledParameter) schemaFlaws(value any) []violation {

@@ -59,6 +59,11 @@ func TestEntriesThatDoNotCompileAreLiteralText(t *testing.T) {
 		{`"type":"string","allowedValues":["[abc"]`, `"a"`, `"a" is not an allowed value; allowed: "[abc"`},
 		{`"type":"string","allowedValues":["*"]`, `"*"`, ``},
 		{`"type":"string","allowedValues":["C++"]`, `"C++"`, ``},
+		{`"type":"string","allowedValues":["a","(?!x).*"]`, `"(?!x).*"`, ``}, // RE2 has no lookahead
+		{`"type":"string","allowedValues":["a","(?!x).*"]`, `"y"`, `"y" is not an allowed value; allowed: "a", "(?!x).*"`},
+		{`"type":"string","allowedValues":["(x{100}){100}"]`, `"(x{100}){100}"`, ``},
+		{`"type":"string","excludedValues":["^[a-z$"]`, `"^[a-z$"`, `"^[a-z$" is an excluded value`},
+		{`"type":"string","excludedValues":["^[a-z$"]`, `"a"`, ``},
 		{`"type":"string","excludedValues":["*"]`, `"a*"`, ``},
 		{`"type":"string","excludedValues":["*"]`, `"*"`, `"*" is an excluded value`},
 		{`"type":"string","allowedValues":["a)|(b"]`, `"a"`, `"a" is not an allowed value; allowed: "a)|(b"`},

@@ -69,7 +69,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 		}
 	}
 	for _, name := range names {
-		found := newFaultCollector(&faults, &p.unfit, at+fault.Point("properties", name))
+		found := newFaultCollector(&faults, p, at+fault.Point("properties", name))
 		one := compileProperty(name, properties[name], compiled.Properties[name], required[name], found)
 		if one.refusal != "" {
 			p.odd.Add(found.at+"/default", "counts as none: %s", one.refusal)
