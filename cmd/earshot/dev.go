@@ -183,6 +183,8 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+	s.loading.Store(true)
+	live.loaded = func() { s.loading.Store(false) }
 	loading := make(chan error, 1)
 	go func() {
 		if !s.redisGate.Await(running) {
@@ -236,6 +238,7 @@ type liveFiles struct {
 	service *client.Client
 	env     environment
 	log     *slog.Logger
+	loaded  func()                          // is called after the first load
 	applied map[string]map[plan.Member]bool // what was applied, by app
 	seen    string                          // fingerprint of the files at the last load
 }
@@ -262,20 +265,29 @@ func (l *liveFiles) run(ctx context.Context) error {
 	if err := l.load(ctx); err != nil {
 		return errors.Join(err, watcher.Close())
 	}
+	l.loaded()
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
+	changing := "" // fingerprint of files that have changed since the last load; empty while the timer is off
 	for {
 		select {
 		case <-ctx.Done():
 			return watcher.Close()
 		case event := <-watcher.Events:
-			if event.Op != fsnotify.Chmod {
+			// The event may be of another file, such as a log, which may never rest.
+			if event.Op != fsnotify.Chmod && changing == "" {
+				changing = files.Fingerprint(l.source.paths)
 				quiet.Reset(debounce)
 			}
 		case err := <-watcher.Errors:
 			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
 		case <-quiet.C:
-			if files.Fingerprint(l.source.paths) == l.seen {
+			before := changing
+			if changing = files.Fingerprint(l.source.paths); changing != before {
+				quiet.Reset(debounce)
+				continue
+			}
+			if changing = ""; before == l.seen {
 				continue // another file of the folder, or no change
 			}
 			if err := l.load(ctx); err != nil && ctx.Err() == nil {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -193,6 +195,37 @@ func TestDevFindsNewFilesOfAFolder(t *testing.T) {
 	d.Await(t, regexp.QuoteMeta("1 file loaded"))
 	write(t, filepath.Join("app", "more.yaml"), "kind: tool\nname: two\n")
 	d.Await(t, regexp.QuoteMeta("2 files loaded: created 0, updated 1, left 1, removed 0"))
+}
+
+// A log that is written all the time may stand beside the files.
+func TestDevLoadsFilesBesideAFileThatNeverRests(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", "kind: tool\nname: one\n")
+	w := atDev(t, nil, "-f", "tools.yaml")
+	d := w.replicas[0].log
+	d.Await(t, regexp.QuoteMeta("1 file loaded"))
+	busy, err := os.Create("dev.log")
+	require.NoError(t, err)
+	stop := testbed.Background(t, func(ctx context.Context) {
+		for ctx.Err() == nil {
+			_, _ = busy.WriteString("a line\n")
+			testbed.Wait(ctx, time.Millisecond)
+		}
+	})
+	defer func() { stop(); require.NoError(t, busy.Close()) }()
+	write(t, "tools.yaml", "kind: tool\nname: two\n")
+	d.Await(t, regexp.QuoteMeta("tools/two is new"))
+	require.Equal(t, "two", firstTool(w))
+}
+
+func TestDevIsReadyOnceItsFilesAreLoaded(t *testing.T) {
+	inFolder(t)
+	var tools strings.Builder
+	for i := range 1000 { // so that it takes a while
+		fmt.Fprintf(&tools, "---\nkind: tool\nname: t%d\nexamples: [number %d]\n", i, i)
+	}
+	write(t, "tools.yaml", tools.String())
+	require.Equal(t, "t0", firstTool(atDev(t, nil, "-f", "tools.yaml")))
 }
 
 func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {

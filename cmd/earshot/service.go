@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -77,6 +78,7 @@ type service struct {
 	refresher    *refresh.Refresher
 	http         *http.Server
 	shutdown     server.Parting
+	loading      atomic.Bool      // the files of dev are not loaded yet
 	ingress      *natsrpc.Service // over NATS; nil if off
 	telemetry    telemetry
 	listener     net.Listener
@@ -242,7 +244,7 @@ func (s *service) openServer(registry *prometheus.Registry) {
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
 		PendingCalls: pendingcalls.New(s.db, s.store.SessionTTL(), s.env.now), Webhooks: s.engine.Webhooks, Retention: s.store.Retention().Done,
-		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.shutdown.Ready}},
+		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.replicaReady}},
 	})
 	if s.config.NATSIngress.on() {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // checked by check
@@ -320,6 +322,19 @@ func (s *service) redisReady(ctx context.Context) error {
 	}
 	return err
 }
+
+// replicaReady returns an error before the files of dev are loaded, and while the replica stops.
+func (s *service) replicaReady(ctx context.Context) error {
+	if s.loading.Load() {
+		return unloaded{errors.New("the files are not loaded yet")}
+	}
+	return s.shutdown.Ready(ctx)
+}
+
+type unloaded struct{ error }
+
+// Public implements api.Public.
+func (unloaded) Public() string { return "loads its files" }
 
 type otherKey struct{ error }
 
