@@ -405,7 +405,7 @@ func (t clockReader) halfOfDay(said hourAndMinute, i, end int) (hourAndMinute, i
 			at++
 		}
 		_, ok := text.DayParts.Value(t.Norm(at))
-		ok = ok && !(partOfDay(t.At(at)) && !t.At(at-1).Is(text.DefiniteArticles))
+		ok = ok && !t.At(at).Is(text.Weekdays) && !(partOfDay(t.At(at)) && !t.At(at-1).Is(text.DefiniteArticles))
 		after = at + 1
 		switch night := t.At(at).Is(text.NightWords) && (at > end || t.At(at).IsForeign(text.DayParts)); {
 		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
@@ -414,12 +414,30 @@ func (t clockReader) halfOfDay(said hourAndMinute, i, end int) (hourAndMinute, i
 			half, after = t.half(at, said.hour), end
 		case ok && (at > end || t.At(at).IsForeign(text.DayParts)), night:
 			half = t.half(at, said.hour)
+		case t.partAfterDay(at) > 0 && !t.At(i-1).Is(text.SpanCues):
+			half, after = t.half(t.partAfterDay(at), said.hour), end
 		default:
 			return said, end
 		}
 	}
 	said.half, said.sure = half, true
 	return said, after
+}
+
+// partAfterDay returns the word for a part of the day after the day that follows an hour: "at 8 on Friday evening"; 0 for none.
+func (t clockReader) partAfterDay(i int) int {
+	for t.At(i).Is(text.DayCues, text.DefiniteArticles) && !t.At(i).Is(text.Weekdays) {
+		i++
+	}
+	if !t.At(i).Is(text.Weekdays) {
+		return 0
+	}
+	for !t.At(i).Is(text.DayParts, text.NightWords) { // "Freitagabend" is both
+		if i++; !partLinks[t.Norm(i)] && !t.At(i).Is(text.DayParts, text.NightWords) || t.parted(i-1) {
+			return 0
+		}
+	}
+	return i
 }
 
 func (t clockReader) letters(i int) (half string, end int) {

@@ -19,14 +19,14 @@ func (t *Text) Dates() []Reading {
 
 // dateLists are the lists with the first words of dates.
 var dateLists = []text.List{
-	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.Numbers, text.DateWords,
+	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.DayOrdinals, text.NumberWords, text.Numbers, text.DateWords,
 	text.ThisWeek, text.NextWeek, text.LastWeek, text.PastDays, text.ComingDays, text.NextDays, text.AfterNextDays, text.AheadCues, text.AgoCues,
 }
 
 // date reads the date that begins at word i, with all possible days: users leave the year out, disagree on "next
 // Friday", and write day and month in either order.
 func (t *Text) date(i int) Reading {
-	if !t.At(i).Begins(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
+	if !t.At(i).Begins(dateLists...) && !text.StartsWithDigit(t.Norm(i)) && !monthAhead(t, i) {
 		return Reading{} // most words
 	}
 	if found, known := t.dateAt[i]; known { // "two days before two days before …" reads each once
@@ -38,6 +38,9 @@ func (t *Text) date(i int) Reading {
 	t.dateAt[i] = dayReader{t}.read(i)
 	return t.dateAt[i]
 }
+
+// monthAhead reports whether the name of a month follows the word at i, maybe after "of": "quince de enero".
+func monthAhead(t *Text, i int) bool { return t.At(t.afterOf(i + 1)).Is(text.Months) }
 
 func (t dayReader) read(i int) Reading {
 	for _, read := range []func(int) Reading{
@@ -141,7 +144,10 @@ func (t *Text) figuresDate(i int) Reading {
 	end := t.until(i, len(p[0]))
 	dayFirst, monthFirst := t.dated(i, end, 0, atoi(p[2]), atoi(p[1])), t.dated(i, end, 0, atoi(p[1]), atoi(p[2]))
 	found := t.days(i, end, append(monthFirst.Values, dayFirst.Values...)...)
-	found.Exact = ""
+	found.Exact = monthFirst.Exact + dayFirst.Exact // the one of them that is a day
+	if monthFirst.Exact != "" && dayFirst.Exact != "" {
+		found.Exact = ""
+	}
 	return found
 }
 
@@ -172,7 +178,10 @@ func (t *Text) monthDay(i int) Reading {
 func (t *Text) dayMonth(i int) Reading {
 	at := t.afterThe(i)
 	number, end := t.dayNumber(at)
-	if end == at {
+	if end == at && monthAhead(t, at) {
+		number, end = spelledAbroad(t, at)
+	}
+	if end == at || number > 31 {
 		return Reading{}
 	}
 	if found := t.ofMonth(i, end, number); found.End > 0 {
@@ -261,6 +270,8 @@ func (t *Text) dayNumber(i int) (number, end int) {
 	ordinal, ok := text.Ordinals.Number(w.Norm)
 	end = i + 1
 	switch {
+	case w.Is(text.DayOrdinals) && monthAhead(t, i):
+		return numberOf(text.DayOrdinals, w.Norm), end
 	case text.StartsWithDigit(w.Norm) && len(w.Norm) <= 2 && w.Norm[len(w.Norm)-1] <= '9':
 		number = atoi(w.Norm)
 	case w.Norm == "1er" || w.Norm == "1o":

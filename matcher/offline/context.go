@@ -92,8 +92,13 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 		if len(one.Values) > 0 && one.whole() && !one.judges() && !one.labelled() {
 			return one.intent(), true
 		}
-		if value := onlyAnswer(begun.Tool, names, r.Said); value != "" && len(r.Values) > 0 && r.whole() {
-			return intent{r.Candidate, map[string]any{names[0]: value}, r.Said}, true
+		end := r.beforeOthers()
+		if value := onlyAnswer(begun.Tool, names, r.Surface(0, end)); value != "" && len(r.Values) > 0 && (r.whole() || end < len(r.Words)) {
+			one := intent{r.Candidate, map[string]any{names[0]: value}, r.Said}
+			if end < len(r.Words) {
+				maps.Copy(one.values, r.Values)
+			}
+			return one, true
 		}
 	}
 	if value := partOfChoice(r, askedFor(begun)); value != nil && len(r.Values) == 0 {
@@ -102,10 +107,25 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 	return intent{}, false
 }
 
+// beforeOthers returns the end of the words before those of values that are told apart, by a pause or by grammar: "aspirin, for 10
+// days". It is the end of the text for none.
+func (r reading) beforeOthers() int {
+	first := len(r.Words)
+	for first > 0 && (r.Taken[first-1] || isGrammar(r.Words[first-1]) || isPolite(r.Words[first-1]) || r.speaks(r.Words[first-1])) {
+		first--
+	}
+	for at := max(1, first); at < len(r.Words); at++ {
+		if apart := r.Pause(at) || isGrammar(r.Words[at]); apart && slices.Contains(r.Taken[at:], true) {
+			return at
+		}
+	}
+	return len(r.Words)
+}
+
 // partOfChoice returns the only allowed value of a parameter that has all words of a text beside grammar, and beside these only
 // things: "the debit one" of "credit card" and "debit card". "The small one" is not "too small". It is nil for none.
 func partOfChoice(r reading, name string) (value any) {
-	said := slices.DeleteFunc(contentOf(r.Words), func(w text.Word) bool { return w.Norm == "one" || isPolite(w) })
+	said := slices.DeleteFunc(contentOf(r.Words), func(w text.Word) bool { return w.Is(text.ProForms) || isPolite(w) })
 	for _, parameter := range r.Tool.Params().List() {
 		if parameter.Name != name || len(said) == 0 {
 			continue
@@ -203,7 +223,7 @@ func (p *interpreter) joins(said string) (intent, bool) {
 	}
 	of := false
 	for i, w := range t.Words {
-		part := moment[i] || w.Is(text.DayParts) || w.Norm == "am" || w.Norm == "pm"
+		part := moment[i] || w.Is(text.DayParts, text.ClockHalves)
 		if of = of || part; !part && !isGrammar(w) && !w.Is(text.PoliteWords, text.DayCues) {
 			return intent{}, false
 		}
@@ -265,14 +285,21 @@ func (p *interpreter) continues(said text.Correction) (intent, bool) {
 // not ask, wish, tell, order or thank. It is empty if the text cannot be that.
 func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 	t, kinds := text.Of(said), values.KindsOf(tool)
+	if items := values.Items(said); len(items) > 1 && len(missing) == 1 && slices.Contains(kinds.Lists, missing[0]) {
+		if slices.ContainsFunc(items, func(item any) bool { return onlyAnswer(tool, missing, fmt.Sprint(item)) == "" }) {
+			return ""
+		}
+		return said
+	}
 	if len(missing) != 1 || len(t.Words) == 0 || t.Opening() < 0 || !slices.Contains(kinds.Free, missing[0]) {
 		return ""
 	}
-	origin := text.AnyIs(text.Split(text.Identifier(missing[0])), text.OriginNames)
+	origin, named := text.AnyIs(text.Split(text.Identifier(missing[0])), text.OriginNames), slices.Contains(kinds.Named, missing[0])
 	brings := func(w text.Word) bool { // introduces a value: "for Peter"
-		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues) || origin && w.Is(text.OriginCues, text.JourneyOrigins)
+		from := origin && w.Is(text.OriginCues, text.JourneyOrigins) || named && w.Is(text.OriginCues) && !w.Is(text.NameParticles) // but "von Arnim"
+		return from || w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues, text.GoalCues)
 	}
-	words, named := withoutEnds(t.Words[text.Assents(t):], brings, isPolite), slices.Contains(kinds.Named, missing[0])
+	words := withoutEnds(t.Words[text.Assents(t):], brings, isPolite)
 	if named {
 		words = withoutLabel(words)
 	}
@@ -414,12 +441,18 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 		return intent{}, false // "another one"
 	}
 	rest = withoutAddition(rest)
+	if words := text.Split(rest); said.Marked && len(words) > 1 && words[0].Is(text.LightVerbs) {
+		rest = rest[words[1].Start:] // "mach 150 daraus"
+	}
 	r := p.read(rest, last.Candidate)
 	if r.breaksOff() {
 		return intent{}, false
 	}
 	if len(r.Values) == 0 {
 		r = p.completed(last, r)
+	}
+	if one, asks := r.unsettles(last, rest); asks && said.Marked {
+		return one, true
 	}
 	whole, adds := last.known(), !said.Marked && text.AnyIs(r.Words, text.IndefiniteWords)
 	if !r.whole() || len(r.Values) == 0 {
@@ -442,6 +475,19 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 	}
 	maps.Copy(whole, r.Values)
 	return intent{last.Candidate, whole, rest}, fmt.Sprint(whole) != fmt.Sprint(last.known())
+}
+
+// unsettles returns the last call without the one value for which a text has another that is not certain, so that it is asked
+// about: "no, at 8".
+func (r reading) unsettles(last intent, said string) (intent, bool) {
+	whole := last.known()
+	for name := range r.Unusable {
+		if whole[name] != nil && len(r.Unusable) == 1 && len(r.Values) == 0 && r.whole() {
+			delete(whole, name)
+			return intent{last.Candidate, whole, said}, true
+		}
+	}
+	return intent{}, false
 }
 
 // isNumberOrOne reports whether a word is a number, or "one", which is mostly none.
@@ -505,6 +551,10 @@ func (p *interpreter) freeTextAnswer(last intent, rest string, corrects bool) (v
 	free := slices.Clone(values.KindsOf(last.Tool).Free)
 	if corrects { // what has no value is not corrected
 		free = slices.DeleteFunc(free, func(name string) bool { return last.values[name] == nil })
+		denied := matcher.Unfinished{Candidate: last.Candidate, Values: last.values}.Without(p.request.Text).Denied
+		if of := slices.DeleteFunc(slices.Clone(free), func(name string) bool { return !slices.Contains(denied, name) }); len(of) == 1 {
+			free = of // "Munich, not Berlin"
+		}
 	}
 	if len(free) != 1 || last.values[free[0]] == nil || t.Mood() != text.Fragment {
 		return "", ""
@@ -562,6 +612,10 @@ func isClause(words []text.Word) bool {
 // turns finds the call that does something else to the previous call's thing: "turn it off again", "and close it".
 func (p *interpreter) turns(last intent, said string) (intent, bool) {
 	t := p.words(said)
+	if parts := several(partsOf(said)); len(parts) > 1 && !slices.ContainsFunc(parts[:len(parts)-1], func(part text.Text) bool { return part.Mood() != text.Statement }) {
+		t = parts[len(parts)-1] // "I found it, unblock it"
+		said = t.Said
+	}
 	if !refersBack(t.Words) || slices.ContainsFunc(t.Words, isNumber) || t.Condition() >= 0 || ahead(t) {
 		return intent{}, false
 	}
@@ -679,12 +733,12 @@ func isAddition(said string) bool {
 
 // additionAt returns the number of words at the beginning that add to the previous text: "and", "the same again for".
 func additionAt(words []text.Word) (n int) {
-	if len(words) > 1 && words[0].Norm == "too" {
+	if len(words) > 1 && words[0].Is(text.DegreeWords) {
 		return 0 // "too late"
 	}
 	for n < len(words) {
 		length := max(text.AdditionPhrases.PhraseAt(words, n), text.SamePhrases.PhraseAt(words, n))
-		if again := text.AgainPhrases.PhraseAt(words, n); again > length && (n > 0 || text.SamePhrases.PhraseAt(words, again) > 0) {
+		if again := text.AgainPhrases.PhraseAt(words, n); again > length && !words[n].Is(text.ReturnWords) && (n > 0 || text.SamePhrases.PhraseAt(words, again) > 0) {
 			length = again
 		}
 		if length == 0 {

@@ -106,7 +106,7 @@ func utteranceOf(said text.Text) *utterance {
 		}
 		next := u.Words[i+1 : min(len(u.Words), i+2+pairReach)]
 		for at, second := range next {
-			if w.Norm == "get" && slices.ContainsFunc(next[:at], text.PastForm) {
+			if w.Is(text.ReceivingVerbs) && slices.ContainsFunc(next[:at], text.PastForm) {
 				break // "get it checked out"
 			}
 			pair := w.Norm + " " + second.Norm

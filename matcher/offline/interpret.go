@@ -55,7 +55,7 @@ func (p *interpreter) interpret() ([]intent, string) {
 		if done {
 			inherits(last, calls[0])
 		}
-		return calls, ""
+		return p.withRefused(meant, said, calls), ""
 	}
 	if done && isAddition(said.After) {
 		if one, ok := p.others(last, said.After); ok {
@@ -72,6 +72,21 @@ func (p *interpreter) interpret() ([]intent, string) {
 		why = "the message is a plain no, and calls for no tool by itself"
 	}
 	return nil, why
+}
+
+// withRefused adds to the one call of a text what a clause denies that replaces nothing: "…, without breakfast".
+func (p *interpreter) withRefused(meant string, said text.Correction, calls []intent) []intent {
+	if len(calls) > 1 || !said.Marked {
+		return calls
+	}
+	one := calls[0]
+	whole := p.read(meant, one.Candidate).Values
+	for _, parameter := range one.Tool.Params().List() {
+		if denied, is := whole[parameter.Name].(bool); is && !denied && one.values[parameter.Name] == nil {
+			one.values[parameter.Name] = false
+		}
+	}
+	return calls
 }
 
 // stillOpen returns the begun calls that the message leaves open. dropped reports whether it refuses them: "cancel that" cancels
@@ -188,7 +203,8 @@ func hasVerb(words []text.Word) bool {
 func ofOneCall(calls []intent) bool {
 	for i, one := range calls[1:] {
 		before := calls[i]
-		shared := len(one.values) == 0 || len(before.values) == 0
+		listed := slices.ContainsFunc(values.KindsOf(one.Tool).Lists, func(name string) bool { return one.values[name] == nil || before.values[name] == nil })
+		shared := !listed && (len(one.values) == 0 || len(before.values) == 0)
 		for name := range one.values {
 			old, both := before.values[name]
 			_, list := old.([]any) // which takes both

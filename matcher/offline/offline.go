@@ -12,6 +12,7 @@ import (
 	"earshot/matcher/datetime"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/matcher/values"
 	"earshot/repositories/parameters"
 )
 
@@ -41,7 +42,7 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	result := matcher.Result{Stage: matcher.StageOffline}
 	for _, one := range calls {
 		said := p.read(one.said, one.Candidate)
-		arguments := p.request.Complete(one.Candidate, one.values)
+		arguments := p.request.Complete(one.Candidate, values.Listed(one.Tool, one.values))
 		checked := one.Tool.Params().Read(arguments)
 		for i, fault := range checked.Errors {
 			if why := said.Why[fault.Parameter]; why != "" && slices.Contains(checked.Missing, fault.Parameter) {

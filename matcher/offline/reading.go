@@ -64,7 +64,7 @@ func (r reading) speaks(w text.Word) bool {
 // only reports whether the text has only values, grammar and words for which own is true, tells nothing and names no other time.
 func (r reading) only(own func(text.Word) bool) bool {
 	for i, w := range r.Words {
-		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) && !r.labels(i) {
+		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) && !r.labels(i) && !(w.Is(text.ReturnWords) && r.holdsReturn()) {
 			return false
 		}
 	}
@@ -102,9 +102,17 @@ func (r reading) labels(i int) bool {
 
 // returns reports whether the text tells of a way back, and none of its values is of one: "I come back on Sunday".
 func (r reading) returns() bool {
-	return text.ComesBack(r.Text.Text) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(name string) bool {
-		return text.AnyIs(text.Split(text.Identifier(name)), text.EndNames, text.ReturnWords)
-	})
+	return text.ComesBack(r.Text.Text) && !r.holdsReturn()
+}
+
+// holdsReturn reports whether one of the values is of a way back.
+func (r reading) holdsReturn() bool {
+	for name := range r.Values {
+		if text.AnyIs(text.Split(text.Identifier(name)), text.EndNames, text.ReturnWords) {
+			return true
+		}
+	}
+	return false
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
@@ -188,7 +196,7 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message denies what the nearest tool needs"
 	case none && !p.Moods[text.Question] && text.AsksAbility(r.Text.Text) && (text.Impersonal(r.Text.Text) || len(values.KindsOf(r.Tool).All) > 0) && !r.sampled(text.AsksAbility):
 		return "the message asks whether it can be done, and does not say with what"
-	case none && len(named) == 0 && text.Declines(r.Words) && p.Undoes != "" && !p.Attended:
+	case none && len(named) == 0 && text.Declines(r.Words) && p.Undoes != "" && !p.Attended && !r.sampled(func(t text.Text) bool { return text.Declines(t.Words) }):
 		return "the message says that somebody does not come, and the nearest tool is about something else"
 	case none && mood == text.Question && r.asksBare():
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
@@ -521,9 +529,10 @@ func ahead(t text.Text) bool {
 func (r reading) putOff() bool {
 	kinds, rest := values.KindsOf(r.Tool), text.Text{Said: r.Said}
 	for i, w := range r.Words {
-		if !r.Taken[i] || w.Is(text.NearDays) { // "tonight"
-			rest.Words = append(rest.Words, w)
+		if r.Taken[i] && !w.Is(text.NearDays) { // but "tonight"
+			w = text.Word{Start: w.Start, End: w.End} // which parts the words around it
 		}
+		rest.Words = append(rest.Words, w)
 	}
 	today, another := rest.Ahead()
 	said := slices.ContainsFunc(slices.Collect(maps.Values(r.Values)), func(value any) bool { of, ok := value.(string); return ok && ahead(text.Of(of)) })

@@ -97,7 +97,7 @@ func (u *utterance) asksLeave(p *retrieval.Document) bool {
 	if slices.ContainsFunc(asked.Words, func(w text.Word) bool { return w.Is(text.PoliteWords) && w.Is(text.Fillers) }) {
 		return false // "can I return the shoes, please?"
 	}
-	if gets := asked.Norm(first + 2); (gets == "get" || gets == "have") && asked.Norm(first+3) != "to" {
+	if asked.At(first+2).Is(text.ReceivingVerbs) && !asked.At(first+3).Is(text.InfinitiveWords) {
 		return false // "can I have my money back?"
 	}
 	return slices.ContainsFunc(asked.Words, func(w text.Word) bool {
@@ -154,14 +154,14 @@ func (u *utterance) opposes(p *retrieval.Document) bool {
 }
 
 // isAct reports whether the word at i is a verb that orders what the tool does. A verb with other uses is one after "to" or
-// a negation: "not turn it on", "not … to send it". The English "no" denies a noun.
+// a negation: "not turn it on", "not … to send it". A negation of a noun denies no act.
 func (u *utterance) isAct(p *retrieval.Document, i int) bool {
 	w, before := u.Words[i], u.At(i-1)
 	if p.Moods[text.Question] || !p.Orders(u.Words[i:i+1]) || w.Is(text.FailingVerbs) || u.Reminds(i) {
 		return false
 	}
-	denied := before.Is(text.Negations) && (before.Norm != "no" || text.LanguageOf(u.Said) == "es") && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
-	return denied || before.Norm == "to" || text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.StemIs(text.GettingVerbs)
+	denied := before.Is(text.Negations) && (!before.Is(text.NounNegations) || text.ForeignTo(u.Said, text.NounNegations, before.Norm)) && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
+	return denied || before.Is(text.InfinitiveWords) || text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.StemIs(text.GettingVerbs)
 }
 
 // undoesAt reports whether the word at i is of the act of a tool that undoes: its own verb, or another for the same.

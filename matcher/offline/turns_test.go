@@ -237,3 +237,160 @@ func TestItIsWhatTheCodeOfTheLastCallNames(t *testing.T) {
 	assert.Equal(t, `cancel-order {"order_id":4711}`, heldWith(t, candidates, "Where is order 4711?", "cancel it")[1])
 	assert.Equal(t, "cancel-order misses [order_id]", heldWith(t, candidates, "Where is order 4711?", "cancel an order")[1])
 }
+
+func TestACallIsGivenUpBySoundsAndBeforeMore(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+dinner: Book a table for two tomorrow > uh, forget it, I have to ask my husband about that first > 8 pm = 
+dinner: Book a table for two tomorrow > hm, scratch that, 8 pm = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Reserviere einen Tisch für zwei morgen > na, vergessen Sie es > 20 Uhr = 
+dinner: Reserviere einen Tisch für zwei morgen > halt, doch nicht > 20 Uhr = 
+dinner: Réserve une table pour deux demain > euh, laissez tomber, on reste à la maison ce soir en famille > 20 h = `)
+}
+
+func TestAnAnswerHasOtherValuesBesideTheName(t *testing.T) {
+	t.Parallel()
+	refill := `{"name":"refill","description":"Order a cartridge","schema":[{"parameter":"ink","type":"string","description":"name of the ink","required":true},{"parameter":"boxes","type":"integer","description":"how many boxes"}],"examples":["I need a cartridge of [magenta](ink)","Ich brauche eine Kartusche [Magenta](ink)"]}`
+	for said, want := range map[string]string{
+		"cyan":                  `refill {"ink":"cyan"}`,
+		"cyan, three boxes":     `refill {"boxes":3,"ink":"cyan"}`,
+		"deep cyan for 3 boxes": `refill {"boxes":3,"ink":"deep cyan"}`,
+		"cyan 500":              `refill {"ink":"cyan 500"}`,
+	} {
+		assert.Equal(t, want, last(t, refill, "I need a cartridge", said), said)
+	}
+}
+
+func TestADayAfterTheNameOfAPlaceIsOfNoSide(t *testing.T) {
+	t.Parallel()
+	const ferry = `{"name":"book-ferry","description":"Book a ferry","schema":[{"parameter":"from","type":"string","description":"port","required":true},{"parameter":"to","type":"string","description":"port","required":true},{"parameter":"outbound","type":"string","format":"date","required":true},{"parameter":"return","type":"string","format":"date"}],"examples":["Book a ferry from [Dover](from) to [Calais](to) on [Monday](outbound)"]}`
+	for said, want := range map[string]string{
+		"Book a ferry from Kiel to Oslo on Sunday":                       `book-ferry {"from":"Kiel","outbound":"2026-11-22","to":"Oslo"}`,
+		"Book a ferry from Kiel to Oslo on Sunday, returning on Tuesday": `book-ferry {"from":"Kiel","outbound":"2026-11-22","return":"2026-11-24","to":"Oslo"}`,
+	} {
+		assert.Equal(t, want, matched(t, said, ferry), said)
+	}
+	assert.Equal(t, "book-ferry misses [outbound]", matched(t, "Book a ferry from Kiel to Oslo between Sunday and Tuesday", ferry))
+}
+
+func TestANameHasAllItsParticles(t *testing.T) {
+	t.Parallel()
+	const pays = `{"name":"zahlen","description":"Geld zahlen","schema":[{"parameter":"betrag","type":"number","unit":"EUR","required":true},{"parameter":"an","type":"string","description":"Empfänger","required":true}],"examples":["Zahle [20](betrag) Euro an [Eva](an)"]}`
+	for said, want := range map[string]string{
+		"Zahle 30 Euro an Ida van der Velden": `zahlen {"an":"Ida van der Velden","betrag":30}`,
+		"Zahle 30 Euro an Ida zu Castell":     `zahlen {"an":"Ida zu Castell","betrag":30}`,
+	} {
+		assert.Equal(t, want, matched(t, said, pays), said)
+	}
+}
+
+func TestAnAnswerIsAPlaceWithItsArticle(t *testing.T) {
+	t.Parallel()
+	for tool, talk := range map[string][]string{
+		`{"name":"pide-coche","description":"Pide un coche","schema":[{"parameter":"destino","type":"string","required":true}],"examples":["Quiero un coche al [puerto](destino)"]}`:             {"Quiero un coche", "a la plaza de España", `pide-coche {"destino":"la plaza de España"}`},
+		`{"name":"bestell-wagen","description":"Bestelle einen Wagen","schema":[{"parameter":"ziel","type":"string","required":true}],"examples":["Ich brauche einen Wagen zum [Hafen](ziel)"]}`: {"Ich brauche einen Wagen", "das alte Rathaus", `bestell-wagen {"ziel":"das alte Rathaus"}`},
+		`{"name":"commande-taxi","description":"Commande un taxi","schema":[{"parameter":"destination","type":"string","required":true}],"examples":["Je veux un taxi au [port](destination)"]}`: {"Je veux un taxi", "au théâtre", `commande-taxi {"destination":"théâtre"}`},
+	} {
+		assert.Equal(t, talk[2], last(t, tool, talk[:2]...), talk)
+	}
+}
+
+func TestWhatIsDeniedIsNotLost(t *testing.T) {
+	t.Parallel()
+	const camp = `{"name":"book-pitch","description":"Book a pitch for a tent","schema":[{"parameter":"day","type":"string","format":"date","required":true},{"parameter":"power","type":"boolean","description":"with power"},{"parameter":"days","type":"integer","required":true}],"examples":["Book a pitch for [two](days) days from [Friday](day)"]}`
+	for said, want := range map[string]string{
+		"Book a pitch for three days from Sunday, without power": `book-pitch {"day":"2026-11-22","days":3,"power":false}`,
+		"Book a pitch for three days from Sunday, no power":      `book-pitch {"day":"2026-11-22","days":3,"power":false}`,
+		"Book a pitch for three days from Sunday, with power":    `book-pitch {"day":"2026-11-22","days":3,"power":true}`,
+		"Book a pitch for three days from Sunday":                `book-pitch {"day":"2026-11-22","days":3}`,
+	} {
+		assert.Equal(t, want, matched(t, said, camp), said)
+	}
+}
+
+func TestAnActThatExamplesMarkIsReadUpToItsTime(t *testing.T) {
+	t.Parallel()
+	const nudge = `{"name":"nudge","description":"Set a nudge","schema":[{"parameter":"what","type":"string","required":true},{"parameter":"at","type":"string","format":"date-time","required":true}],"examples":["Nudge me to [buy stamps](what) [tomorrow at 6 pm](at)"]}`
+	for said, want := range map[string]string{
+		"Nudge me to lock the gate on Sunday at 9 pm":       `nudge {"at":"2026-11-22T21:00:00Z","what":"lock the gate"}`,
+		"Nudge me to bring the bins home tomorrow at 7 pm":  `nudge {"at":"2026-11-21T19:00:00Z","what":"bring the bins home"}`,
+		"Nudge me to write to the landlord of the old flat": `nudge misses [at]`,
+	} {
+		assert.Equal(t, want, matched(t, said, nudge), said)
+	}
+}
+
+func TestWordsOfAnotherLanguageAreValues(t *testing.T) {
+	t.Parallel()
+	const wear = `{"name":"reserve-gear","description":"Reserve gear","schema":[{"parameter":"gear","type":"string","required":true,"allowedValues":["helmet","gloves"],"aliases":{"helmet":["hat"],"gloves":["mes"]}}],"examples":["Reserve a [helmet](gear)"]}`
+	assert.Equal(t, `reserve-gear {"gear":"helmet"}`, matched(t, "Please reserve a hat for me", wear))
+	assert.Equal(t, "reserve-gear misses [gear]", matched(t, "Reserve gear, Anna hat keins", wear))
+}
+
+func TestWhoCannotMakeItDeniesNoAct(t *testing.T) {
+	t.Parallel()
+	const lesson = `{"name":"cancel-lesson","description":"Cancel a tennis lesson","examples":["I can't make it","Cancel my lesson"]}`
+	for said, want := range map[string]string{
+		"I cannot make it tomorrow, please cancel it":   "cancel-lesson {}",
+		"sorry, I can't make it, cancel the lesson":     "cancel-lesson {}",
+		"I can make it after all, don't cancel it":      "",
+		"I can't make it, but please do not cancel yet": "",
+		"I can't cancel it":                             "",
+	} {
+		assert.Equal(t, want, matched(t, said, lesson), said)
+	}
+}
+
+const (
+	mute   = `{"name":"mute-line","description":"Mute a line","schema":[{"parameter":"line","type":"string","required":true,"allowedValues":["office line","home line"]}],"examples":["Mute my [home line](line)","Schalte den [home line](line) stumm"]}`
+	unmute = `{"name":"unmute-line","description":"Unmute a line","schema":[{"parameter":"line","type":"string","required":true,"allowedValues":["office line","home line"]}],"examples":["Unmute my [home line](line)"]}`
+	bus    = `{"name":"book-bus","description":"Book a bus","schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true},{"parameter":"departure","type":"string","format":"date","required":true},{"parameter":"return","type":"string","format":"date"}],"examples":["Book a bus from [Bonn](from) to [Ulm](to) on [Monday](departure)"]}`
+	pay    = `{"name":"zahlen","description":"Geld zahlen","schema":[{"parameter":"betrag","type":"number","unit":"EUR","required":true},{"parameter":"an","type":"string","description":"Empfänger","required":true}],"examples":["Zahle [20](betrag) Euro an [Eva](an)"]}`
+	call   = `{"name":"call-me","description":"Order a call","schema":[{"parameter":"time","type":"string","format":"time","required":true}],"examples":["Call me at [7 am](time)"]}`
+)
+
+func TestWhatIsDoneIsCorrectedAndUndone(t *testing.T) {
+	t.Parallel()
+	for _, talk := range []struct {
+		want  string
+		said  []string
+		tools []string
+	}{
+		{`unmute-line {"line":"office line"}`, []string{"Mute my office line", "I am free again, please unmute it"}, []string{mute, unmute}},
+		{"", []string{"Mute my office line", "they are free again, he unmuted it"}, []string{mute, unmute}},
+		{`book-bus {"departure":"2026-11-22","from":"Kiel","return":"2026-11-24","to":"Jena"}`, []string{"Book a bus from Kiel to Jena on Sunday", "and back on Tuesday"}, []string{bus}},
+		{`book-bus {"departure":"2026-11-22","from":"Köln","to":"Jena"}`, []string{"Book a bus from Kiel to Jena on Sunday", "I meant Köln, not Kiel"}, []string{bus}},
+		{`zahlen {"an":"Ida","betrag":45}`, []string{"Zahle 30 Euro an Ida", "mach 45 daraus"}, []string{pay}},
+		{`zahlen {"an":"Zoë","betrag":30}`, []string{"Zahle 30 Euro an Zoë"}, []string{pay}},
+		{`zahlen {"an":"Noé","betrag":30}`, []string{"Zahle 30 Euro an Noé"}, []string{pay}},
+		{"call-me misses [time] at 9: 09:00 or 21:00?", []string{"Call me at 6 am", "no, at 9"}, []string{call}},
+		{`call-me {"time":"09:00"}`, []string{"Call me at 6 am", "no, at 9 am"}, []string{call}},
+	} {
+		outcomes := heldWith(t, matchertest.InScope(t, matchertest.Scope, "r", talk.tools...), talk.said...)
+		assert.Equal(t, talk.want, outcomes[len(outcomes)-1], talk.said)
+	}
+}
+
+func TestAnEstimateIsNoLimitEither(t *testing.T) {
+	t.Parallel()
+	const budget = `{"name":"set-budget","description":"Set the budget","schema":[{"parameter":"budget","type":"number","unit":"EUR","required":true}],"examples":["Set the budget to [90 euros](budget)","Setz das Budget auf [90 Euro](budget)"]}`
+	for said, want := range map[string]string{
+		"Set the budget to up to 70 euros":     `set-budget {"budget":70}`,
+		"Set the budget to roughly 70 euros":   "set-budget misses [budget]",
+		"Set the budget to 70 euros or so":     "set-budget misses [budget]",
+		"Setz das Budget auf ungefähr 70 Euro": "set-budget misses [budget]",
+		"Setz das Budget auf 70 Euro":          `set-budget {"budget":70}`,
+	} {
+		assert.Equal(t, want, matched(t, said, budget), said)
+	}
+}
+
+func TestAQuestionThatIsAnsweredLeavesTheCallOpen(t *testing.T) {
+	t.Parallel()
+	const hours = `{"name":"opening-hours","description":"Tell when the shop is open","examples":["When are you open?"]}`
+	candidates := matchertest.InScope(t, matchertest.Scope, "r", asking["money"], hours)
+	for _, aside := range []string{"Hang on, when are you open?", "Sorry, when are you open?"} {
+		outcomes := heldWith(t, candidates, "Send 20 euros", aside, "to Tom")
+		assert.Equal(t, []string{"send misses [recipient]", "opening-hours {}", `send {"amount":20,"recipient":"Tom"}`}, outcomes, aside)
+	}
+}

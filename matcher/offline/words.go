@@ -31,7 +31,7 @@ func isDirection(w text.Word) bool {
 }
 
 func isNumber(w text.Word) bool {
-	return !w.Is(text.Homographs) && (text.StartsWithDigit(w.Norm) || w.Is(text.NumberWords, text.Numbers) && w.Norm != "one")
+	return !w.Is(text.Homographs) && (text.StartsWithDigit(w.Norm) || w.Is(text.NumberWords, text.Numbers) && !w.Is(text.ProForms))
 }
 
 func isThing(w text.Word) bool {
@@ -83,6 +83,7 @@ func partsOf(said string) []string {
 		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1]) && !countsNext(words, i+1)
 		ranged = ranged || words[i].Is(text.SumWords) && (isNumber(words[i-1]) || words[i-1].Is(text.Currencies)) && i+1 < len(words) && isNumber(words[i+1]) // "50 euros plus 3"
 		joins := !ranged && (text.JoiningPhrases.PhraseAt(words, i) > 0 || text.AndInItalian(t, i)) && !t.Negates(i)                                          // but not the "plus" of "ne … plus"
+		joins = joins && !(words[i].Is(text.JoinWords) && betweenDays(words, i))
 		if !t.Pause(i) && !joins || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
 			continue // but "and then" is one joint
 		}
@@ -97,6 +98,12 @@ func partsOf(said string) []string {
 func countsNext(words []text.Word, i int) bool {
 	const near = 3
 	return i+1 < len(words) && isThing(words[i+1]) && !text.AnyIs(words[max(0, i-1-near):i], text.BetweenWords)
+}
+
+// betweenDays reports whether the word at i is between the days of a range: "between Monday and Wednesday".
+func betweenDays(words []text.Word, i int) bool {
+	const near = 3
+	return words[i-1].Is(text.CalendarWords) && text.AnyIs(words[max(0, i-near):i], text.BetweenWords)
 }
 
 // several returns the parts of a text without their joints; none if there is one part, or too many.

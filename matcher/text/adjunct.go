@@ -19,7 +19,7 @@ func AsideAt(t Text, i int) (end int) {
 	if length := max(asidePhrases.PhraseAt(t.Words, i), laterPhrases.PhraseAt(t.Words, i)); length > 0 {
 		return i + length
 	}
-	if MeansCues.PhraseAt(t.Words, i) > 0 && !foreignTo(t.Said, MeansCues, t.Norm(i)) || provisoAt(t, i) {
+	if MeansCues.PhraseAt(t.Words, i) > 0 && !ForeignTo(t.Said, MeansCues, t.Norm(i)) || provisoAt(t, i) {
 		return clauseEnd(t, i)
 	}
 	if end := repeatAt(t, i); end > i {

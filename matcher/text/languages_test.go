@@ -30,7 +30,7 @@ func TestTablesOfLanguagesHoldWordsAsTextsAreRead(t *testing.T) {
 	valued := map[List]bool{
 		Months: true, Weekdays: true, ShortWeekdays: true, NearDays: true, NamedHours: true, DayParts: true,
 		DayUnits: true, DayShifts: true, BesideDays: true, WeekLater: true, HalfHours: true,
-		NumberWords: true, Numbers: true, Ordinals: true, GroupWords: true, Scales: true, contractions: true, holding: true,
+		NumberWords: true, Numbers: true, Ordinals: true, DayOrdinals: true, GroupWords: true, Scales: true, contractions: true, holding: true,
 	}
 	for i, table := range languages {
 		for list, words := range table.words {

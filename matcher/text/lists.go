@@ -61,6 +61,8 @@ const (
 	JoiningPhrases  // between two wishes
 	ReturnWords     // begin a way back, which is no second such act: "and back on Sunday"
 	Pronouns        // refer to a thing named before
+	ProForms        // stand for the name of a thing, beside what tells it apart: "the debit one"
+	DegreeWords     // AdditionPhrases that at the beginning of more words tell a degree: "too late"
 	LightVerbs      // verbs without meaning unless with a particle or object
 	ActionVerbs     // other verbs, and particles, that name no object
 	EverythingWords // objects that name no thing
@@ -117,6 +119,9 @@ const (
 	AlteringPairs     // the same in two words: "put it off"
 	GivingVerbs       // verbs that identify a tool that gets or makes a thing
 	GettingVerbs      // verbs that ask for any thing
+	ReceivingVerbs    // those by which one receives a thing, or has it changed: "get it checked out"
+	InfinitiveWords   // right before an infinitive: "to"
+	NounNegations     // negations of a noun, before which a verb is not denied: "no taxi"
 	Definites         // before an existing thing
 	Auxiliaries       // verbs before "not" that it denies with the rest
 	AttendingVerbs    // verbs after "cannot" that decline an existing thing
@@ -201,6 +206,7 @@ const (
 	OneCues        // words after which "one" is a number
 	Homographs     // other languages' numbers that are words of this one
 	InexactPhrases // before a number that is a bound, an estimate or excluded
+	Estimates      // those before or after a number that make it no bound either: "about"
 	BoundNames     // words of parameters for a bound
 	StepCues       // before the amount of a change: "by 10"
 	ChangeWords    // words for such a change
@@ -236,11 +242,13 @@ const (
 	HalfHours      // parts of an hour after the hour, in minutes
 	NightWords     // the night, whose hours are of both halves
 	Clock24        // words of languages that write the hours up to 24
+	ClockHalves    // halves of the day after an hour: "pm"
 	NamedHours     // times of day with a name
 	DayParts       // parts of the day, by half: a or p
 	NumberWords    // numbers up to ninety, for compound numbers
 	Numbers        // numbers that are never compound
 	Ordinals       // ordinals in words
+	DayOrdinals    // ordinals that are only read as the day of a month: "am dritten März"
 	GroupWords     // numbers with an article: "a dozen"
 	Scales         // multipliers, by their zeros
 
@@ -369,21 +377,21 @@ var listNames = strings.Fields(`
 	StopWords RequestWords CalendarWords DefiniteArticles elisions contractions Fillers QuestionWords WishWords PoliteVerbs PolitePersons
 	TellingWords tellingVerbs InformingWords offerPhrases possiblePhrases wishPairs owingPhrases abandoningPhrases leavingPhrases Refusals
 	repairPhrases loosePhrases Hesitations soundNames WrongWords RatherWords SuitingWords insteadPhrases contrastWords AgainPhrases SamePhrases
-	AdditionPhrases JoiningPhrases ReturnWords Pronouns LightVerbs ActionVerbs EverythingWords conditionWords provisoPhrases consentCues
+	AdditionPhrases JoiningPhrases ReturnWords Pronouns ProForms DegreeWords LightVerbs ActionVerbs EverythingWords conditionWords provisoPhrases consentCues
 	consentWords impersonals ableVerbs timeConditions IndefiniteWords openWords Persons firstPersons OwnGroup AnsweringVerbs havingWords
 	beingWords ownForms availableWords KnowingWords wonderingVerbs whetherWords CourtesyWords TimeUnits laterWords laterPhrases TroubleWords
 	FailingVerbs PastWords participles accentedWords personTitles titleWords nameTitles numberingWords adverbs perfectWords Denials Negations
 	NeverWords NegatingParticles UnableWords nowWords hereWords WantingWords UndoingWords DroppingWords UndoingPairs AlteringWords AlteringPairs
-	GivingVerbs GettingVerbs Definites Auxiliaries AttendingVerbs exceptPhrases butWords allWords NobodyWords notCues KinWords otherPersons
+	GivingVerbs GettingVerbs ReceivingVerbs InfinitiveWords NounNegations Definites Auxiliaries AttendingVerbs exceptPhrases butWords allWords NobodyWords notCues KinWords otherPersons
 	othersVerbs spokenTo needingVerbs thirdModals ownWords UnlessWords InsteadWords KeepingWords OffWords ReversingWords remindingVerbs
 	refrainingPhrases feigningPhrases pressingVerbs relayVerbs framePhrases uncertainPhrases likelyPhrases reportingVerbs judgingWords
 	leaveVerbs purposeWords omittingPhrases excludingPhrases retractingPhrases haltingPhrases citingPhrases DeedPhrases DeedWords onlyWords
 	PartingWords YesWords NoWords AffirmingWords RefusingWords ConsentPhrases AssentPhrases RefusalPhrases CourtesyPhrases Opposites acts
 	actNouns requestThings ContractWords MoneyWords HolderWords holding related DateWords BetweenWords RangeWords OfWords DayCues HourCues
-	ClockCues PairWords InexactEndings OneCues Homographs InexactPhrases BoundNames StepCues ChangeWords MoreWords Currencies CentNames SumWords
+	ClockCues PairWords InexactEndings OneCues Homographs InexactPhrases Estimates BoundNames StepCues ChangeWords MoreWords Currencies CentNames SumWords
 	UnitNames UnitSigns Months Weekdays ShortWeekdays NearDays MorningCues PastDays ComingDays NextDays AfterNextDays ThisWeek NextWeek LastWeek
 	WeekLater AheadCues AgoCues DayUnits BesideDays DayShifts SpanCues BeforeCues AfterCues JoinWords EveryWords HalfHours NightWords Clock24
-	NamedHours DayParts NumberWords Numbers Ordinals GroupWords Scales BooleanWords PlaceholderWords DateNames ClockNames EdgeNames StartNames
+	ClockHalves NamedHours DayParts NumberWords Numbers Ordinals DayOrdinals GroupWords Scales BooleanWords PlaceholderWords DateNames ClockNames EdgeNames StartNames
 	EndNames ArrivalNames DepartureNames AmountNames RatingNames GroupNames PeopleWords CodeNames PlaceNames ContentNames NotedNames EmailNames
 	LinkNames PhoneNames OriginNames DestinationNames RoomNames PersonNames AuthorNames StartCues EndCues LabelWords LinkingWords Copulas
 	BoundaryWords Articles Determiners ThatWords PuttingVerbs TargetCues TrailingWords PersonVerbs AnnouncingWords ObjectLinks PoliteWords
@@ -615,9 +623,9 @@ func NumberIn(said, word string) bool {
 	return at >= 0 && (languages[at].has(Numbers, word) || languages[at].has(NumberWords, word)) && !languages[at].has(tellingVerbs, word)
 }
 
-// foreignTo reports whether none of the languages that a text may have has the word in the list: "LA" is not a French article in
+// ForeignTo reports whether none of the languages that a text may have has the word in the list: "LA" is not a French article in
 // "a hotel in LA".
-func foreignTo(said string, list List, word string) bool {
+func ForeignTo(said string, list List, word string) bool {
 	scores := scoresOf(said)
 	most := slices.Max(scores)
 	begins := func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") }

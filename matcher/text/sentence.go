@@ -244,7 +244,7 @@ func states(words []Word) bool {
 func (t Text) IsName() bool {
 	const most = 7
 	n := len(t.Words)
-	return n > 1 && n <= most && t.Words[0].Is(Articles) && t.Words[n-1].IsSubject() && !slices.ContainsFunc(t.Words[1:], func(w Word) bool {
+	return n > 1 && n <= most && (t.Words[0].Is(Articles) || Article(t.Words[0])) && t.Words[n-1].IsSubject() && !slices.ContainsFunc(t.Words[1:], func(w Word) bool {
 		return w.Is(tellingVerbs, Auxiliaries, PastWords) || PastForm(w) || w.Is(Persons) && !w.Is(Articles)
 	})
 }
@@ -389,7 +389,7 @@ func (t Text) Condition() int {
 			return i
 		}
 		next := i + length
-		if length == 0 || next >= len(words) || t.parted(next) || foreignTo(t.Said, conditionWords, w.Norm) {
+		if length == 0 || next >= len(words) || t.parted(next) || ForeignTo(t.Said, conditionWords, w.Norm) {
 			continue
 		}
 		after := words[next:]
@@ -455,6 +455,9 @@ func (t Text) Ahead() (today, another bool) {
 		today, another = today || w.Is(laterWords), another || laterPhrases.PhraseAt(t.Words, i) > 0
 		if cue := AheadCues.PhraseAt(t.Words, i); cue > 0 {
 			amount := i + cue // "in seconds" has none, and means quickly
+			if t.Norm(amount) == "" {
+				continue
+			}
 			units := t.Words[min(len(t.Words), amount+1):min(len(t.Words), amount+3)]
 			days := AnyIs(units, DayUnits)
 			today, another = today || !days && AnyIs(units, TimeUnits), another || days
@@ -470,7 +473,7 @@ func (t Text) BreaksOff() bool {
 		return false
 	}
 	last, before := t.Words[n-1], t.Words[max(0, n-2)]
-	if foreignTo(t.Said, openWords, last.Norm) || t.Words[0].Is(QuestionWords) && last.Norm == "of" {
+	if ForeignTo(t.Said, openWords, last.Norm) || t.Words[0].Is(QuestionWords) && last.Norm == "of" {
 		return false // "a hotel in LA", "what does it consist of"
 	}
 	return !before.Is(NumberWords, Numbers) && !StartsWithDigit(before.Norm) // "sept un un" are digits, and "10 am" is a time
@@ -478,21 +481,22 @@ func (t Text) BreaksOff() bool {
 
 // Abandons reports whether a text cancels a begun call, or only says good-bye. "Scratch that, Tuesday" does not, because it
 // replaces it.
-func Abandons(text string) bool {
-	var said []string
-	words := Split(text)
-	if leaves(words) {
+func Abandons(said string) bool {
+	const most = 6 // words of a text that goes on without a pause
+	t := Of(said)
+	if leaves(t.Words) {
 		return true
 	}
-	for _, w := range words {
-		if !w.Is(Fillers) {
-			said = append(said, w.Norm)
-		}
-	}
-	whole := strings.Join(said, " ")
-	return slices.ContainsFunc(abandoningPhrases.Entries(), func(way string) bool {
-		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !repairPhrases.Has(way)
+	first := slices.IndexFunc(t.Words, func(w Word) bool {
+		return w.Begins(abandoningPhrases) || !w.Is(Fillers, Hesitations)
 	})
+	if first < 0 {
+		return false
+	}
+	end := first + abandoningPhrases.PhraseAt(t.Words, first)
+	goesOn := slices.ContainsFunc(t.Words[end:], func(w Word) bool { return !w.Is(Fillers) })
+	repairs := repairPhrases.PhraseAt(t.Words, first) == end-first
+	return end > first && (!goesOn || (len(t.Words)-first <= most || t.parted(end)) && !repairs)
 }
 
 // leaves reports whether words say good-bye and nothing else, beside thanks and courtesy: "ok thanks, bye".

@@ -132,7 +132,7 @@ func withUmlauts(word string) string {
 			folded = append(folded, word[i])
 		}
 	}
-	if len(folded) == 0 || len(folded) == len(word) {
+	if len(folded) < 3 || len(folded) == len(word) { // Noé is no "no"
 		return word
 	}
 	if of := tagged[string(folded)]; of == nil || of.spoken&(1<<indexOf(german.code)) == 0 || of.any.has(PastWords) || of.any.has(thirdModals) {

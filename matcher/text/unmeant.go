@@ -78,6 +78,7 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 			return deniesBeyond(t, j, isAct)
 		case t.parted(j) && !subordinate(t, j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && (w.Is(Persons) || w.Is(JoiningPhrases)) && t.At(j+1).Is(WishWords):
 			return false // "no checks and need to order some"
+		case able && w.Is(AttendingVerbs) && t.At(j+1).Is(Pronouns): // "I can not make it"
 		case isAct(j):
 			return !able || j <= near
 		}
@@ -265,8 +266,8 @@ func (t Text) titled(i int) bool {
 		return false
 	}
 	switch {
-	case before.Is(numberingWords) && StartsWithDigit(t.Words[i].Norm):
-		return i > 1
+	case before.Is(numberingWords) && (StartsWithDigit(t.Words[i].Norm) || t.Capital(i) && t.Gap(i) == "-" && StartsWithDigit(t.Norm(i+1))):
+		return i > 1 // "no. 5", "no. ZR-4410"
 	case before.Is(titleWords):
 		return true
 	}

@@ -143,7 +143,8 @@ func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
 	if counts := w.Is(text.Ordinals) && f.At(first-1).Is(text.Definites); counts && end-first == 1 && f.Adjoins(first) && next.IsSubject() && !s.about[next.Stem] {
 		return false // "the first flight" is not of the first class
 	}
-	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !w.Is(text.StopWords) || first > 0 && s.ends(f.Words[first-1]) {
+	stops := w.Is(text.StopWords) && !(w.IsForeign(text.StopWords) && text.ForeignTo(f.Said, text.StopWords, w.Norm)) // but "a black hat" is no German "has"
+	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !stops || first > 0 && s.ends(f.Words[first-1]) {
 		return true
 	}
 	return (len(f.Words) == 1 || w.Norm != "a" && w.Norm != "i") && f.Surface(first, end) == c.written

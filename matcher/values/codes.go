@@ -19,7 +19,11 @@ func readCodes(f *slotFiller) {
 	if s == nil {
 		return
 	}
-	found := slices.DeleteFunc(codeReader{f}.codes(s), func(m Mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.Value.(string))] })
+	all := codeReader{f}.codes(s)
+	found := slices.DeleteFunc(slices.Clone(all), func(m Mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.Value.(string))] })
+	if len(found) == 0 && len(all) == 1 && (codeReader{f}).introduced(s, all[0]) {
+		found = all // of a form that no example has
+	}
 	if len(found) == 1 {
 		f.fill(s, found[0].Value, found[0].First, found[0].End)
 	}
@@ -46,14 +50,36 @@ func (f codeReader) codes(s *slot) []Mention {
 	return found
 }
 
+// introduced reports whether the words before a code tell that it is one, "voucher X9-KLM", "my number is", or the text has
+// nothing else.
+func (f codeReader) introduced(s *slot, m Mention) bool {
+	left, _ := f.sentence().leftOf(m.First)
+	label := m.First - 1
+	if f.At(label).Is(text.Copulas) && label > 0 {
+		label--
+	}
+	if f.At(label).Is(text.LabelWords) || s.nameHas(f.At(label)) || s.taught != nil && s.taught.left[left] && !text.StopWords.Has(left) {
+		return true
+	}
+	for i, w := range f.Words {
+		if (i < m.First || i >= m.End) && !w.Is(text.StopWords, text.Fillers, text.PoliteWords, text.AdditionPhrases) {
+			return false
+		}
+	}
+	return true
+}
+
 // codeForm matches a code of letters and digits, but no time, ordinal or amount.
 var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
+
+// mixedForm matches a code of capitals between digits: 7HJ2KK.
+var mixedForm = regexp.MustCompile(`^\d+[A-Z]{2,}\d[A-Z\d]*$`)
 
 // codeAt reads the code that begins at word i; empty for none. A unit, sign or noun after digits makes them an
 // amount. If the tool also takes numbers, the words before digits must name the slot or the tool: "ticket 5123".
 func (f codeReader) codeAt(s *slot, i int) (code string, end int) {
 	end = f.tied(i)
-	if surface := f.Surface(i, end); len(surface) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(surface) {
+	if surface := f.Surface(i, end); len(surface) >= shortestCode && (codeForm.MatchString(surface) && !text.StartsWithDigit(f.Norm(i)) || mixedForm.MatchString(surface)) {
 		return surface, end
 	}
 	code, end = f.digits(i)

@@ -32,6 +32,7 @@ type taught struct {
 	longest     int             // in words
 	article     bool            // a value may begin with one
 	names       bool            // all begin with a capital letter
+	acts        bool            // one begins with a verb, and more: "call mum"
 }
 
 // Neighbours of a value other than words.
@@ -90,6 +91,8 @@ func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	of.longest = max(of.longest, end-first)
 	of.article = of.article || s.Words[first].Is(text.Determiners)
 	of.names = of.names && s.capital(first)
+	w := s.Words[first]
+	of.acts = of.acts || end > first+1 && !s.capital(first) && (w.Is(text.ActionVerbs, text.LightVerbs) || text.ActingOf(s.Words[first:first+1]).Plain)
 	for _, w := range s.Words[first:end] {
 		of.inside[w.Norm] = of.inside[w.Norm] || w.Is(text.StopWords)
 	}

@@ -159,9 +159,10 @@ func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 		return s.namedFor(starts) && (begins || w.Is(starts)) || begins && s.namedFor(text.StartNames) ||
 			s.namedFor(ends) && w.Is(text.EndCues, ends) || w.Is(text.EndCues) && s.namedFor(text.EndNames)
 	}
-	for _, speaks := range []func(*slot, text.Word) bool{(*slot).nameHas, sideOf} {
+	for n, speaks := range []func(*slot, text.Word) bool{(*slot).nameHas, sideOf} {
 		for i := m.First - 1; i >= max(0, m.First-4) && !isCalendar(f.Norm(i)); i-- {
-			if matching := slices.DeleteFunc(slices.Clone(slots), func(s *slot) bool { return !speaks(s, f.Words[i]) }); len(matching) == 1 {
+			ofName := n > 0 && f.Words[i].Is(text.StopWords) && i+1 < m.First && f.Words[i+1].IsSubject() // the "to" of "to Madrid on Friday"
+			if matching := slices.DeleteFunc(slices.Clone(slots), func(s *slot) bool { return ofName || !speaks(s, f.Words[i]) }); len(matching) == 1 {
 				return matching[0]
 			}
 		}

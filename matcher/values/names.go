@@ -217,7 +217,7 @@ func (f *slotFiller) trailing(s *slot, i int) int {
 func (f *slotFiller) properName(s *slot, first int) int {
 	end := first
 	for end < len(f.Words) {
-		if past := particles(f.Text.Text, end); end > first && f.Adjoins(end-1) && s.namedFor(text.PersonNames) {
+		if past := particles(f.Text.Text, end); end > first && f.Adjoins(end-1) && s.describedFor(text.PersonNames) {
 			end = past
 		}
 		w := f.Words[end]

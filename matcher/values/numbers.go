@@ -184,7 +184,10 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		return ""
 	}
 	why := ""
-	if from, to := f.inexact(first, end); to > from && !s.describedFor(text.BoundNames) {
+	estimates := func(from, to int) bool {
+		return text.Estimates.PhraseAt(f.Words, from) > 0 || text.Estimates.PhraseBefore(f.Words, to) > 0
+	}
+	if from, to := f.inexact(first, end); to > from && (!s.describedFor(text.BoundNames) || estimates(from, to)) {
 		why = fmt.Sprintf("%q is no exact number", f.Surface(from, to))
 	} else if change := changed(); change != "" {
 		why = fmt.Sprintf("%q is a change, and no number to set", change)
@@ -260,7 +263,8 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 	if end < len(f.Words) && f.Adjoins(end-1) && f.unitAt(first, end) != 0 && f.currencyBefore(f.Words[first].Start) == "" {
 		after++
 	}
-	if length := text.InexactEndings.PhraseAt(f.Words, after); length > 0 && f.Adjoins(after-1) {
+	named := f.At(after-1).Is(text.PersonCues, text.DestinationCues, text.TargetCues) && after < len(f.Words) && f.Capital(after) // "20 Euro an Max"
+	if length := text.InexactEndings.PhraseAt(f.Words, after); length > 0 && f.Adjoins(after-1) && !named {
 		return first, after + length
 	}
 	return 0, 0

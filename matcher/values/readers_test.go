@@ -13,6 +13,30 @@ import (
 
 func number(digits string) json.Number { return json.Number(digits) }
 
+func TestAnArrayIsOrderedAndNotTold(t *testing.T) {
+	expected{
+		"pack a map and a torch":             {"things": []any{"map", "torch"}},
+		"we would have packed a map":         {},
+		"yesterday we packed a torch":        {},
+		"don't pack the torch":               {},
+		"pack everything":                    {},
+		"pack everything but the torch":      {},
+		"pack a map for Anna, who is hungry": {},
+	}.of(t, `{"name":"pack","schema":[{"parameter":"things","type":"array","items":{"name":"thing","description":"a thing","type":"string"}}],"examples":["pack [socks](things)"]}`)
+}
+
+func TestACodeOfAnotherFormIsIntroduced(t *testing.T) {
+	expected{
+		"unlock locker K9Q2":                    {"key": "K9Q2"},
+		"my key is 4TT9Z":                       {"key": "4TT9Z"},
+		"it's QR-77-1":                          {"key": "QR-77-1"},
+		"unlock locker no. LX-20":               {"key": "LX-20"},
+		"unlock the one beside the K9Q2 please": {},
+		"unlock it at 9PM":                      {},
+		"it took 20MIN":                         {},
+	}.of(t, `{"name":"unlock-locker","schema":[{"parameter":"key","type":"string","description":"code of the key, such as L-100"}],"examples":["unlock locker [L-100](key)"]}`)
+}
+
 func TestCodesAreRead(t *testing.T) {
 	expected{
 		"cancel appointment A-1234":             {"number": "A-1234"},

@@ -25,6 +25,7 @@ type Kinds struct {
 	Dates     []string // those that hold a day, maybe with a time
 	Clocks    []string // those that hold a time of day, maybe with a day
 	Spans     []string // those that hold an amount of time
+	Lists     []string // arrays of any words, which are also in Free
 }
 
 // addTimes adds the parameter to the kinds of times that it holds. One with some days as its allowed values holds days.
@@ -95,6 +96,9 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 					a.kinds.Named = append(a.kinds.Named, s.Name)
 				}
 			}
+			if s.listed {
+				a.kinds.Free, a.kinds.Lists = append(a.kinds.Free, s.Name), append(a.kinds.Lists, s.Name)
+			}
 			if s.free || s.pattern != nil {
 				a.texts++
 			}
@@ -130,6 +134,7 @@ type slot struct {
 	code    bool            // a string that holds a code
 	shapes  map[string]bool // shapes of the codes in its description and the examples
 	free    bool            // takes any words: a string without a format
+	listed  bool            // an array of such strings
 }
 
 // choice is an allowed value with its words. written is empty for an alias, and words for a sign.
@@ -159,6 +164,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 		s.item.setChoices()
 		if isText(s.item) && len(s.item.Allowed) == 0 {
 			s.pattern = s.addresses()
+			s.listed = s.pattern == nil && s.item.Format == ""
 		}
 	}
 	switch {
@@ -358,8 +364,11 @@ func freeText(s *slot) bool { return s.free }
 
 // sentence reports whether the slot takes a whole sentence or a search.
 func (s *slot) sentence() bool {
-	return s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
+	return s.tellsActs() || s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
 }
+
+// tellsActs reports whether examples mark an act as the slot's value: "remind me to [call mum](what)".
+func (s *slot) tellsActs() bool { return s.taught != nil && s.taught.acts }
 
 // slotFiller is the state of reading one text's values. Each reader marks its words as taken, and later readers
 // skip them.

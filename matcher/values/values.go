@@ -28,7 +28,7 @@ type Reading struct {
 var readers = []func(*slotFiller){
 	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readAhead, readDurations, readAmounts, readMoments,
 	readSpokenNumbers, readNumbers, readLists, readCued, readJourney, readPlaces, readTitled, readIdentifiers,
-	readQuoted, readRest,
+	readQuoted, readItems, readRest,
 }
 
 // Of reads the values of the tool's parameters from the text.
@@ -137,7 +137,7 @@ func (f restReader) named(i int) bool { return f.name[f.At(i).Stem] }
 
 // objectOf finds the text after the tool's verb.
 func (f restReader) objectOf() (s *slot, first, end int) {
-	slots := f.slots(func(s *slot) bool { return s.free && s.namedFor(text.ContentNames) })
+	slots := f.slots(func(s *slot) bool { return s.free && (s.tellsActs() || s.namedFor(text.ContentNames)) })
 	if len(slots) != 1 || f.texts != 1 {
 		return nil, 0, 0
 	}

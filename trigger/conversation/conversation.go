@@ -106,7 +106,8 @@ func continued(earlier []IncompleteCall, message string, complete []Call, incomp
 		return next
 	}
 	for _, call := range open {
-		if shown := call.forMatcher(); continues || shown.Survives(message) { // what a message that continues a call denies or corrects is of that call
+		answered := aside && len(calls) > 0 // what it denies or corrects is of its own call, or of the one that it continues
+		if shown := call.forMatcher(); continues || answered || shown.Survives(message) {
 			remaining := shown.Without(message)
 			call.Values, call.Missing = remaining.Values, remaining.Missing
 			next = append(next, call)
