@@ -1,6 +1,7 @@
 package emitter_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -250,6 +251,23 @@ func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
 	got := e.Deliver(t.Context(), event("e1", subject))
 	effecttest.Ended(t, got, effect.Retry, "", "did not acknowledge the event in time")
 	require.False(t, got.Deferred, "it was tried")
+}
+
+// A connection that breaks off swallows a request, as a permission does here; the time that an erasure has is no time to wait.
+func TestAReadOfTheStreamThatIsNotAnsweredEnds(t *testing.T) {
+	for name, denied := range map[string]string{"begin": "$JS.API.CONSUMER.CREATE.>", "go on": "$JS.API.CONSUMER.INFO.>"} {
+		t.Run(name, func(t *testing.T) {
+			s, _, url := denying(t, &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{denied}}})
+			require.NoError(t, connect(t, strings.Replace(url, "earshot:p", "operator:o", 1), emitter.Options{}).Ready(t.Context()))
+			e := connect(t, url, emitter.Options{Timeout: 50 * time.Millisecond})
+			until(t, func() bool { return e.Deliver(t.Context(), event("e1", subject)).Verdict == effect.Done })
+			ctx, cancel := context.WithTimeout(t.Context(), testbed.Patience)
+			defer cancel()
+			require.Error(t, e.Erase(ctx, "clinic", "s1"))
+			require.NoError(t, ctx.Err())
+			require.Equal(t, []string{"e1"}, ids(s))
+		})
+	}
 }
 
 // mute is a server that tells of the stream and stores nothing, as one with a full disk. It acknowledges events while

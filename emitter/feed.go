@@ -282,11 +282,9 @@ func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, vi
 		if err := batch.Error(); err != nil {
 			return err
 		}
-		info, err := consumer.Info(ctx)
-		if err != nil {
+		if pending, err = e.pending(ctx, consumer); err != nil {
 			return err
 		}
-		pending = info.NumPending
 	}
 	return ctx.Err()
 }
@@ -294,6 +292,23 @@ func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, vi
 // consumer creates a consumer for one pass over the stream, and returns a function to delete it.
 func (e *Emitter) consumer(ctx context.Context, config jetstream.ConsumerConfig) (consumer jetstream.Consumer, remove func(), err error) {
 	config.AckPolicy, config.MemoryStorage, config.Replicas, config.InactiveThreshold = jetstream.AckNonePolicy, true, 1, consumerIdle
-	consumer, err = e.js.CreateConsumer(ctx, Stream, config)
-	return consumer, func() { _ = e.js.DeleteConsumer(ctx, Stream, consumer.CachedInfo().Name) }, err // otherwise it is removed when idle
+	creating, cancel := context.WithTimeout(ctx, e.options.Timeout) // a request that a lost connection swallows has no answer
+	defer cancel()
+	consumer, err = e.js.CreateConsumer(creating, Stream, config)
+	return consumer, func() {
+		removing, cancel := context.WithTimeout(ctx, e.options.Timeout)
+		defer cancel()
+		_ = e.js.DeleteConsumer(removing, Stream, consumer.CachedInfo().Name) // otherwise it is removed when idle
+	}, err
+}
+
+// pending returns how many messages a consumer has left.
+func (e *Emitter) pending(ctx context.Context, consumer jetstream.Consumer) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.NumPending, nil
 }

@@ -215,7 +215,7 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 		case last < position:
 			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, position)
 		case last > position && wasBehind:
-			if info, err := consumer.Info(ctx); err != nil || info.NumPending > 0 {
+			if pending, err := t.emitter.pending(ctx, consumer); err != nil || pending > 0 {
 				return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, position)
 			}
 		}
