@@ -119,9 +119,9 @@ func TestToolsAreFoundByWhatTheTextMeans(t *testing.T) {
 
 func TestAModelThatEmbedsNeedsAnEndpoint(t *testing.T) {
 	refused := failing(t, nil, "dev", "--openai-embedding-model", "small")
-	require.Contains(t, refused.err, `OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is "small", and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL`)
+	require.Contains(t, refused.err, `OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is "small", but no endpoint is configured: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL`)
 	refused = command(t, nil, "dev", "--openai-embedding-base-url", "http://127.0.0.1:1/v1")
-	require.Contains(t, refused.err, "no model is named: set OPENAI_EMBEDDING_MODEL")
+	require.Contains(t, refused.err, "but no model: set OPENAI_EMBEDDING_MODEL")
 }
 
 // toolServer is a real MCP server, with or without sessions, that may be unavailable.

@@ -24,7 +24,7 @@ func (f certificateFiles) read(now time.Time) (*tls.Certificate, error) {
 		return nil, f.fault("used", fmt.Errorf("%w; both are files in PEM, and the key is that of the certificate", err))
 	}
 	if now.After(pair.Leaf.NotAfter) {
-		return nil, fmt.Errorf("the certificate of EARSHOT_TLS_CERT (--tls-cert), %q, has ended on %s: give one that is valid", f.cert, pair.Leaf.NotAfter.Format(time.DateOnly))
+		return nil, fmt.Errorf("the certificate of EARSHOT_TLS_CERT (--tls-cert), %q, expired on %s: name one that is valid", f.cert, pair.Leaf.NotAfter.Format(time.DateOnly))
 	}
 	return &pair, nil
 }

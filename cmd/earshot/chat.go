@@ -90,7 +90,7 @@ func (c *chat) converse(ctx context.Context) error {
 			return scanner.Text(), nil
 		}
 		if err := scanner.Err(); err != nil {
-			return "", fmt.Errorf("a line is no message: %w; the longest has %d bytes", err, maxLine)
+			return "", fmt.Errorf("this line cannot be sent as a message: %w; a line has at most %d bytes", err, maxLine)
 		}
 		return "", io.EOF
 	}
@@ -151,7 +151,7 @@ func (c *chat) commands() []chatCommand {
 			return err
 		}},
 		{"/history", "what was said", c.showHistory},
-		{"/quit", "end; so do Ctrl-C and Ctrl-D", func(context.Context) error { return errQuit }},
+		{"/quit", "end, as Ctrl-C and Ctrl-D do", func(context.Context) error { return errQuit }},
 	}
 }
 
@@ -174,7 +174,7 @@ func (c *chat) handle(ctx context.Context, line string) error {
 		return nil
 	}
 	names := c.commandNames()
-	return fmt.Errorf("%s is no command: %s%s", word, strings.Join(names, ", "), fault.DidYouMean(word, names))
+	return fmt.Errorf("unknown command %s; the commands are %s%s", word, strings.Join(names, ", "), fault.DidYouMean(word, names))
 }
 
 func (c *chat) commandNames() []string {
@@ -366,11 +366,11 @@ func nameOf(candidate explain.Candidate) string {
 
 func (c *chat) showWhy(ctx context.Context) error {
 	if c.lastMessage == "" {
-		return errors.New("nothing was said yet; /why is about the last message")
+		return errors.New("there is no message yet; /why explains the last one")
 	}
 	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.lastMessage, "explain"), nil)
 	if client.HasStatus(err, http.StatusNotFound) {
-		return errors.New("the service has no explanation of the last message: it keeps them for 24 h as a rule, or is too old to make them")
+		return errors.New("the service has no explanation of the last message: it keeps explanations for 24 h by default, and old versions keep none")
 	}
 	if err != nil {
 		return err

@@ -59,6 +59,11 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"help", "sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
 		{[]string{"help", "triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
 		{[]string{"import", "petstore.yaml"}, `unknown command "petstore.yaml" for "earshot import"; write earshot import openapi petstore.yaml (see: earshot import --help)`},
+		{[]string{"import", "swagger", "petstore.yaml"}, `unknown command "swagger" for "earshot import"; the only command is earshot import openapi`},
+		{[]string{"say", "hello"}, "earshot chat MESSAGE posts one message"},
+		{[]string{"plan"}, "earshot apply --dry-run"},
+		{[]string{"dev", "--nats-port", "x"}, `--nats-port is "x"; it must be a whole number (see: earshot dev --help)`},
+		{[]string{"dev", "--session-ttl", "5"}, `--session-ttl is "5"; it must be a duration, as 30s`},
 		{[]string{"import", "opnapi", "petstore.yaml"}, `unknown command "opnapi" for "earshot import"; did you mean "openapi"?`},
 		{[]string{"explain"}, `unknown command "explain" for "earshot"; earshot chat shows why with /why`},
 		{[]string{"start"}, "earshot dev runs all in one process"},
@@ -207,15 +212,15 @@ func TestAllFaultsOfSettingsComeAtOnce(t *testing.T) {
 		"EARSHOT_HISTORY": "-1", "EARSHOT_ADMIN_KEY_FILE": "nowhere", "NATS_URL": "nats://user:planted@ho st",
 	}
 	everywhere := []string{
-		`EARSHOT_SERMAS is "maybe", not on or off, and cannot be read`, `EARSHOT_RETENTION is "x", no duration`, `EARSHOT_EXPLAIN_SHARE is "some", no number`,
-		`EARSHOT_RELAY_HEADERS is "\"X", no list`, "EARSHOT_ADMIN_KEY_FILE: open nowhere", "EARSHOT_HISTORY) is -1", "NATS_URL (--nats-url)",
+		`EARSHOT_SERMAS (--sermas) is "maybe"; it must be on or off`, `EARSHOT_RETENTION (--retention) is "x"; it must be a duration`, `EARSHOT_EXPLAIN_SHARE (--explain-share) is "some"; it must be a number`,
+		`EARSHOT_RELAY_HEADERS (--relay-headers) is "\"X"; it must be a list with commas`, "EARSHOT_ADMIN_KEY_FILE: open nowhere", "EARSHOT_HISTORY) is -1", "NATS_URL (--nats-url)",
 	}
 	for command, also := range map[string][]string{"serve": {"REDIS_URL is not set", "EARSHOT_SECRET_KEY is not set"}, "dev": {}, "doctor": {}} {
 		got := failing(t, wrong, command)
 		for _, says := range append(also, everywhere...) {
 			require.Equal(t, 1, strings.Count(got.err, says), "%s: %s: %s", command, says, got.err)
 		}
-		for _, not := range []string{"planted", "EARSHOT_ADMIN_KEY is not set", "no key is asked for", "it must be a second or more", "NATS_URL is not set"} {
+		for _, not := range []string{"planted", "EARSHOT_ADMIN_KEY is not set", "requests need no key", "it must be a second or more", "NATS_URL is not set"} {
 			require.NotContains(t, got.err, not, command)
 		}
 	}

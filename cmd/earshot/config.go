@@ -276,11 +276,11 @@ func (c *config) embedder() (llm.Config, error) {
 	embedding := c.Embedding
 	switch {
 	case embedding.Model == "" && (embedding.BaseURL != "" || !embedding.Key.Empty()):
-		return embedding, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, and no model is named: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
+		return embedding, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, but no model: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
 	case embedding.Model == "" || embedding.BaseURL != "" || !embedding.Key.Empty():
 		return embedding, nil
 	case c.OpenAIBaseURL == "" && c.OpenAIKey.Empty():
-		return embedding, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", embedding.Model)
+		return embedding, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, but no endpoint is configured: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", embedding.Model)
 	}
 	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: embedding.Model}, nil
 }

@@ -402,7 +402,7 @@ func TestWaitingTriggersAreConfirmedDeniedAndCancelled(t *testing.T) {
 	require.Regexp(t, `(?m) confirming +default/refund +s1 +[0-9a-f]{32} +.+\? \(yes / no\)$`, w.ok("triggers", "--state", "confirming"))
 	id := w.only("confirming")
 	r := failing(t, w.env, "triggers", "confirm", id)
-	require.Equal(t, "earshot: "+id+" is not confirmed: nobody can be asked here; --yes says it\n", r.err)
+	require.Equal(t, "earshot: "+id+" is not confirmed: there is no terminal to ask at; give --yes to confirm\n", r.err)
 	require.Regexp(t, `^confirming default/refund {}, until \d\d:\d\d:\d\d\n  .+\? \(yes / no\)\n$`, r.out)
 	require.Contains(t, w.ok("triggers", "confirm", id, "--yes"), id+" is confirmed, and delivered\n")
 	require.Equal(t, id+" was confirmed before, and is delivered\n", w.ok("triggers", "confirm", id, "--yes"), "the same again changes nothing")
@@ -417,7 +417,7 @@ func TestWaitingTriggersAreConfirmedDeniedAndCancelled(t *testing.T) {
 	require.Regexp(t, id+` +settles until \d\d:\d\d:\d\d\n$`, w.ok("triggers", "--state", "pending"))
 	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "cancel", id))
 	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "cancel", id), "the same again changes nothing")
-	require.Contains(t, w.run("triggers", "confirm", id, "--yes").err, "waits for no yes")
+	require.Contains(t, w.run("triggers", "confirm", id, "--yes").err, "does not wait for a confirmation")
 	counted := w.call(200, "GET", "/metrics", "").Body
 	for _, line := range []string{`{state="confirming"} 2`, `{state="due"} 1`, `{state="settling"} 1`, `{state="cancelled"} 2`} {
 		require.Contains(t, counted, "\nearshot_triggers_total"+line+"\n")
@@ -436,7 +436,7 @@ func TestAPersonIsAskedBeforeATriggerIsConfirmed(t *testing.T) {
 	for _, said := range []struct {
 		keys, shown string
 		code        int
-	}{{"\r", "nobody said yes", 1}, {keyEnd, "nobody said yes", 1}, {"y\r", "is confirmed, and delivered", 0}} {
+	}{{"\r", "the answer was not yes", 1}, {keyEnd, "the answer was not yes", 1}, {"y\r", "is confirmed, and delivered", 0}} {
 		p := sitting(t, w.env, "triggers", "confirm", id)
 		p.sees("confirm it? [y/N]", 1)
 		p.types(said.keys)

@@ -50,7 +50,7 @@ func newDev(env environment) *cobra.Command {
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			err := errors.Join(d.check(c, cmd.Flags().Changed), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {
-				err = errors.Join(err, errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -"))
+				err = errors.Join(err, errors.New("dev cannot read -f - (standard input), because it reads its files again when they change; name a file, or send standard input to a running service with: earshot apply -"))
 			}
 			return err
 		},
@@ -79,8 +79,8 @@ func newDev(env environment) *cobra.Command {
 		flag.DefValue = value
 	}
 	for name, more := range map[string]string{
-		"redis-url": "an embedded store where none is given", "nats-url": "an embedded server where none is given",
-		"secret-key": "made up at start where none is given", "admin-key": "no key is asked for where none is given",
+		"redis-url": "without it, an embedded store", "nats-url": "without it, an embedded server",
+		"secret-key": "without it, a new one at each start", "admin-key": "without it, requests need no key",
 	} {
 		cmd.Flags().Lookup(name).Usage += "; " + more
 	}
@@ -100,7 +100,7 @@ func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	if d.noKeys {
 		c.AdminKey = secret.Secret{}
 	} else if c.lacks(c.AdminKey, "admin-key") && !c.RedisURL.Empty() {
-		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine would be served all that it holds: " +
+		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine could read all its data: " +
 			"give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant; without REDIS_URL dev has a store of its own")
 	}
 	if c.SecretKey.Empty() {
@@ -120,7 +120,7 @@ func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	switch {
 	case err != nil, !given("nats-port"):
 	case !c.NATSURL.Empty():
-		err = errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
+		err = errors.New("--nats-port is for the embedded NATS server, and NATS_URL (--nats-url) names another server: leave one of them out")
 	case d.natsPort < 0 || d.natsPort > 65535:
 		err = fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
 	case d.natsPort == 0:
@@ -223,7 +223,7 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 		say("requests over NATS: earshot.v1.message.{appId}.{sessionId} and others; %s/asyncapi.json has them", s.URL())
 	}
 	if c.AdminKey.Empty() {
-		say("keys: none is asked for")
+		say("keys: requests need none")
 	} else {
 		say("keys: the EARSHOT_ADMIN_KEY is asked for; --no-keys asks for none")
 	}

@@ -52,7 +52,7 @@ func newDoctor(env environment) *cobra.Command {
 			var missing error
 			c := &e.config
 			if c.lacks(c.RedisURL, "redis-url") && c.lacks(c.NATSURL, "nats-url") {
-				missing = errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
+				missing = errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: set one or both; doctor checks the servers that they name")
 			}
 			return errors.Join(missing, c.check(), c.checkFiles(e.env.now()))
 		},

@@ -58,9 +58,9 @@ func newEval(env environment) *cobra.Command {
 func (e *evaluation) run(cmd *cobra.Command) error {
 	switch {
 	case e.record != "" && e.replay != "":
-		return errors.New("--record and --replay do not go together: a recording is made, or played back")
+		return errors.New("--record and --replay exclude each other: give only one of them")
 	case e.service.Server != "" && e.record+e.replay != "":
-		return errors.New("--server asks the service's own model: --record and --replay are for tests in this process")
+		return errors.New("--record and --replay cannot be used with --server: the service asks its own model")
 	}
 	var earlier *eval.Earlier
 	var err error
@@ -112,7 +112,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage tria
 		e.env.note(plural(left, "example") + " of tools that ask for a verified user are not tried")
 	}
 	if len(set.Tests) == 0 {
-		return errors.New("no tool has an example that can be tried: add some, as in examples: [what a user would say]")
+		return errors.New("no tool has an example to test: add some, as in examples: [what a user would say]")
 	}
 	return nil
 }

@@ -278,7 +278,7 @@ func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	one, other := read[map[string]any](t, here.out), read[map[string]any](t, there.out)
 	require.Equal(t, one["tools"], other["tools"])
 	require.EqualValues(t, 7, other["right"])
-	require.Equal(t, "there are none", strings.TrimSpace(w.ok("triggers")))
+	require.Equal(t, "no triggers were found", strings.TrimSpace(w.ok("triggers")))
 }
 
 func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
@@ -376,8 +376,8 @@ chat:
 		`home.yaml:24:45: test "many faults": values/room: "cellar" is not an allowed value`,
 		`values/rom: `,
 		`there is no tool "radio-onn"; did you mean "radio-on"?`,
-		`expect says one of tool, rejected and none, and this one 2 of them`,
-		`expect says one of tool, rejected and none, and this one 0 of them`,
+		`expect needs exactly one of tool, rejected and none, and this one has 2`,
+		`expect needs exactly one of tool, rejected and none, and this one has 0`,
 		`home.yaml:29:5: test "many faults": unknown field "says" in chat`,
 	} {
 		require.Contains(t, r.out, want)

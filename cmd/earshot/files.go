@@ -171,7 +171,7 @@ func newApply(env environment) *cobra.Command {
 		Use: "apply FILE|DIR...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if exitCode && !dryRun {
-				return errors.New("--exit-code goes with --dry-run; add --dry-run")
+				return errors.New("--exit-code needs --dry-run")
 			}
 			if err := source.setPaths(args); err != nil {
 				return err
@@ -276,9 +276,9 @@ func (o *importOptions) readEarlier() error {
 	case !o.merge:
 		return nil
 	case o.output == "":
-		return errors.New("--merge is about a file: name it with --output")
+		return errors.New("--merge needs a file to merge into: name it with --output")
 	case o.force:
-		return errors.New("--merge keeps what --force writes over: give one of them")
+		return errors.New("--merge keeps edits and --force overwrites them: give only one of them")
 	}
 	text, err := os.ReadFile(o.output)
 	if errors.Is(err, os.ErrNotExist) {

@@ -267,8 +267,8 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		"no key":         {[]string{"apply", "-f", "tools.yaml"}, "earshot: the service answers 401 Unauthorized: a key is needed: send it as the header Authorization: Bearer KEY (a key is given with --key or EARSHOT_KEY)\n"},
 		"nobody there":   {[]string{"apply", "-f", "tools.yaml", "--server", "http://127.0.0.1:1"}, "earshot: no Earshot answers at http://127.0.0.1:1: "},
 		"no URL":         {[]string{"apply", "-f", "tools.yaml", "--server", "here"}, "earshot: --server (EARSHOT_URL) is \"here\"; it must be a URL"},
-		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", refusing(t, http.StatusNotFound).URL}, "and not as Earshot does"},
-		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
+		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", refusing(t, http.StatusNotFound).URL}, "and is not an Earshot service"},
+		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code needs --dry-run\n"},
 	} {
 		require.Contains(t, failing(t, w.env, test.args...).err, test.want, name)
 	}
@@ -298,8 +298,8 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 		typing(t, nil, "kind: tol\n", "validate", "-").out)
 	require.Equal(t, commandResult{0, newerFile, ""}, typing(t, nil, olderFile, "migrate", "-"))
 	require.Contains(t, typing(t, nil, olderFile, "migrate", "-", "--dry-run").out, "\n+kind: tool\n")
-	for _, name := range []string{"validate", "migrate", "apply"} {
-		require.Equal(t, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt\n", command(t, nil, name).err)
+	for name, hint := range map[string]string{"validate": ", or give --prebuilt", "migrate": "", "apply": ", or give --prebuilt"} {
+		require.Equal(t, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input"+hint+"\n", command(t, nil, name).err)
 	}
 	w := atDev(t, nil)
 	require.Equal(t, "+ app clinic\n+ repository clinic/desk\ncreated 2, updated 0, left 0, removed 0\n", typing(t, w.env, olderFile, "apply", "-").out)
@@ -499,5 +499,5 @@ examples: [show what is mine]
 	require.Contains(t, there.out, "FAIL move: move my appointment\n  \"move my appointment\"\n    expected move\n    came     move-appointment (wrong)\n")
 	require.Equal(t, 1, command(t, nil, "eval", "--examples").code, "no files and no service")
 	write(t, "none.yaml", "kind: tool\nname: book\ndescription: Book\n")
-	require.Contains(t, command(t, nil, "eval", "--examples", "none.yaml").err, "no tool has an example that can be tried")
+	require.Contains(t, command(t, nil, "eval", "--examples", "none.yaml").err, "no tool has an example to test")
 }

@@ -168,15 +168,11 @@ func unreadable(name, value string, flag *pflag.Flag) error {
 	if _, isSlice := flag.Value.(pflag.SliceValue); !isSlice { // one of these keeps nothing
 		_ = flag.Value.Set(flag.DefValue)
 	}
-	given := ""
-	if len(flag.Annotations[fileAnnotation]) == 0 {
-		kind := "no " + cmp.Or(map[string]string{"float64": "number", "stringSlice": "list"}[flag.Value.Type()], flag.Value.Type())
-		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
-			kind = "not " + fault.OneOf(words)
-		}
-		given = fmt.Sprintf(" is %q, %s, and", fault.Clip(value), kind)
+	form := cmp.Or(formOf(flag), strings.ReplaceAll(flag.Usage, "`", ""))
+	if len(flag.Annotations[fileAnnotation]) > 0 {
+		return fmt.Errorf("%s (--%s) cannot be used; it must be: %s", name, flag.Name, form)
 	}
-	return fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, given, flag.Name, flag.Usage)
+	return fmt.Errorf("%s (--%s) is %q; it must be %s", name, flag.Name, fault.Clip(value), form)
 }
 
 // maxCredentialFile bounds a credential file, in bytes: a longer one is the wrong file.
@@ -218,6 +214,46 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	}
 }
 
+// flagFault names a flag that the command does not have, or a value that is none of its flag, and the way out.
+func flagFault(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if unknown := knownCommand(cmd, cmd.Flags().Args()); unknown != nil {
+			return unknown // the flag belongs to a mistyped command
+		}
+	}
+	hint := ""
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+		var known []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+		name := unknown.GetSpecifiedName()
+		if hint = elsewhere[cmd.Name()+" --"+name]; hint == "" {
+			meant := fault.DidYouMean(name, known) // without dashes, which would make all flags alike
+			if meant.Suggestion != "" {
+				meant.Suggestion = "--" + meant.Suggestion
+			}
+			hint = meant.String()
+		}
+	}
+	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		if form := formOf(invalid.GetFlag()); form != "" { // package strconv writes for programmers
+			err = fmt.Errorf("--%s is %q; it must be %s", invalid.GetFlag().Name, fault.Clip(invalid.GetValue()), form)
+		}
+	}
+	return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
+}
+
+// formOf says what a value of the flag must be. It is empty if the flag's own errors say so.
+func formOf(flag *pflag.Flag) string {
+	if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
+		return fault.OneOf(words)
+	}
+	return map[string]string{
+		"int": "a whole number", "float64": "a number", "bool": "true or false",
+		"duration": "a duration, as 30s, 15m or 24h", "size": "a size, as 4GiB, 512MiB or 1000000",
+		"stringSlice": "a list with commas",
+	}[flag.Value.Type()]
+}
+
 // knownCommand refuses arguments of a command that only has subcommands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -233,10 +269,13 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	near := fault.DidYouMean(args[0], names).String()
 	switch {
 	case hint != "" && !cmd.HasParent():
-	case near == "" && len(names) == 1: // the argument was meant for it
+	case near == "" && len(names) == 1 && len(args) == 1: // the argument was meant for it
 		hint = fmt.Sprintf("; write %s %s %s", cmd.CommandPath(), names[0], fault.Clip(args[0]))
 	default:
-		hint = cmp.Or(near, "; there are "+strings.Join(names, ", "))
+		hint = cmp.Or(near, "; the commands are "+strings.Join(names, ", "))
+		if len(names) == 1 {
+			hint = cmp.Or(near, fmt.Sprintf("; the only command is %s %s", cmd.CommandPath(), names[0]))
+		}
 	}
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }
@@ -259,6 +298,14 @@ func arguments(least, most int) cobra.PositionalArgs {
 var elsewhere = map[string]string{
 	"explain":           "; earshot chat shows why with /why, and GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain for programs",
 	"why":               "; earshot chat shows why with /why",
+	"say":               "; earshot chat MESSAGE posts one message",
+	"send":              "; earshot chat MESSAGE posts one message",
+	"post":              "; earshot chat MESSAGE posts one message",
+	"tail":              "; earshot listen shows events as they arrive",
+	"events":            "; earshot listen shows events as they arrive",
+	"logs":              "; earshot listen shows events as they arrive",
+	"plan":              "; earshot apply --dry-run prints the plan",
+	"diff":              "; earshot apply --dry-run prints the plan",
 	"run":               "; earshot dev runs all in one process, earshot serve is the service",
 	"start":             "; earshot dev runs all in one process, earshot serve is the service",
 	"server":            "; earshot dev runs all in one process, earshot serve is the service",
@@ -308,10 +355,12 @@ type sourceFlags struct {
 	appID      string
 	skip       bool // skip unsupported types
 	tests      bool // also read the tests, which only eval runs
+	prebuilt   bool // the command has the flag --prebuilt
 	withAdvice bool // add the advice that the service would give on a write
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
+	s.prebuilt = true
 	s.registerFiles(flags)
 	s.registerSkip(flags, "skip sources and tools of unsupported types, and tools that need such a source, with a note each")
 	flags.Func("prebuilt", "tools for a database of `KIND` postgres, mysql or sqlite, as Toolbox's --prebuilt. POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE, and the variables beside it, name the database; may be repeated", s.add(files.Prebuilt))
@@ -338,7 +387,11 @@ func (s *sourceFlags) add(prefix string) func(path string) error {
 func (s *sourceFlags) setPaths(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
-		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt")
+		hint := ""
+		if s.prebuilt {
+			hint = ", or give --prebuilt"
+		}
+		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input" + hint)
 	}
 	return nil
 }
@@ -363,7 +416,7 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
 	set, err := s.read(env)
 	if err == nil && set.AppID == "" {
-		err = errors.New("the files name no app, and their folder has no name that could be an id; name it with --app")
+		err = errors.New("the files name no app, and the name of their folder is not a valid id; name the app with --app")
 	}
 	return set, err
 }

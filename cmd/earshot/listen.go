@@ -122,7 +122,7 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 	at = strings.Join(hosts, ",")
 	conn, err = nats.Connect(list, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
 	if err != nil {
-		cause := errors.New("it cannot be connected to under this URL") // other errors contain the URL with its password
+		cause := errors.New("the connection to this URL failed") // other errors contain the URL with its password
 		for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
 			if errors.Is(err, known) {
 				cause = known

@@ -20,10 +20,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/terminal"
-	"earshot/repositories/fault"
 	"earshot/repositories/files"
 )
 
@@ -140,27 +138,7 @@ func newRoot(env environment) *cobra.Command {
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), imports,
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
 	helpOfKnown(root)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if cmd.HasSubCommands() {
-			if unknown := knownCommand(cmd, cmd.Flags().Args()); unknown != nil {
-				return unknown // the flag belongs to a mistyped command
-			}
-		}
-		hint := ""
-		if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
-			var known []string
-			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-			name := unknown.GetSpecifiedName()
-			if hint = elsewhere[cmd.Name()+" --"+name]; hint == "" {
-				meant := fault.DidYouMean(name, known) // without dashes, which would make all flags alike
-				if meant.Suggestion != "" {
-					meant.Suggestion = "--" + meant.Suggestion
-				}
-				hint = meant.String()
-			}
-		}
-		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagFault)
 	columns := terminal.Width(env.out, env.lookup) // 0: no line limit
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd, columns) })
 	for all := []*cobra.Command{root}; len(all) > 0; all = append(all[1:], all[0].Commands()...) {

@@ -90,13 +90,13 @@ func newCapacityMetrics(now func() time.Time, redis, stream askCapacity) *capaci
 	return &capacityMetrics{now: now, stores: [2]filledStore{
 		{
 			ask:   redis,
-			holds: desc("earshot_redis_memory_bytes", "Memory of Redis that counts towards its maxmemory. In a Cluster it is that of the fullest master. Missing where Redis does not answer, or does not let its user read INFO."),
-			may:   desc("earshot_redis_memory_limit_bytes", "The maxmemory of Redis; in a Cluster that of the fullest master. Missing where there is no limit, and where Redis does not answer or does not let its user read INFO."),
+			holds: desc("earshot_redis_memory_bytes", "Memory of Redis that counts towards its maxmemory. In a Cluster it is that of the fullest master. Missing if Redis does not answer, or does not let its user read INFO."),
+			may:   desc("earshot_redis_memory_limit_bytes", "The maxmemory of Redis; in a Cluster that of the fullest master. Missing if there is no limit, or if Redis does not answer or does not let its user read INFO."),
 		},
 		{
 			ask:   stream,
-			holds: desc("earshot_stream_bytes", "Bytes that the stream of events holds. Missing where NATS does not answer."),
-			may:   desc("earshot_stream_limit_bytes", "Bytes that the stream of events may hold. Missing where nothing limits it, and where NATS does not answer."),
+			holds: desc("earshot_stream_bytes", "Bytes that the stream of events holds. Missing if NATS does not answer."),
+			may:   desc("earshot_stream_limit_bytes", "Bytes that the stream of events may hold. Missing if nothing limits it, or if NATS does not answer."),
 		},
 	}}
 }

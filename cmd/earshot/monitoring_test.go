@@ -278,7 +278,7 @@ func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 	}{
 		{[]string{"--addr", closed}, "no Earshot answers at http://" + closed},
 		{[]string{"--addr", silent.Addr().String(), "--timeout", "50ms"}, "http://" + silent.Addr().String() + " does not answer within 50ms"},
-		{[]string{"--server", moved.URL}, "answers 302 Found, and not as Earshot does"},
+		{[]string{"--server", moved.URL}, "answers 302 Found, and is not an Earshot service"},
 		{[]string{"--addr", "127.0.0.1:0"}, "its port is not known"},
 		{[]string{"--addr", "8080"}, "missing port in address"},
 		{[]string{"--server", "earshot"}, "it must be a URL"},

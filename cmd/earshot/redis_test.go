@@ -118,7 +118,7 @@ func TestEveryMasterOfAClusterIsChecked(t *testing.T) {
 	w.redis = cluster.Server
 
 	w.env["REDIS_URL"] = cluster.Nodes[0].URL()
-	require.Contains(t, w.refused(), "it is a cluster; name several of its nodes")
+	require.Contains(t, w.refused(), "it is a Redis Cluster; name several of its nodes")
 
 	w.env["REDIS_URL"] = cluster.Nodes[1].URL() + "," + cluster.Nodes[2].Addr()
 	require.Zero(t, w.serve("--strict-redis").stop())
@@ -136,7 +136,7 @@ func TestServerThatIsTakenForAClusterIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["REDIS_URL"] = w.redis.URL() + "," + w.redis.Addr()
-	require.Contains(t, w.refused(), "names several hosts, which are a cluster, but this is none")
+	require.Contains(t, w.refused(), "names several hosts, as of a Redis Cluster, but the server is not in cluster mode")
 }
 
 func TestMasterBehindSentinelsIsChecked(t *testing.T) {
@@ -271,7 +271,7 @@ func TestDevWithAMadeUpKeySaysWhatItNeedsTheSecondTime(t *testing.T) {
 
 	again := launch(t, env, "dev", "--no-keys", "--addr", "127.0.0.1:0")
 	require.Equal(t, 1, again.wait())
-	require.Contains(t, again.log.String(), "dev makes up a key at every start where none is given: start with that key as EARSHOT_SECRET_KEY")
+	require.Contains(t, again.log.String(), "without EARSHOT_SECRET_KEY, dev makes a new key at each start: start with that key as EARSHOT_SECRET_KEY")
 
 	given := maps.Clone(servers.env)
 	given["EARSHOT_SECRET_KEY"] = secretKeyOf("a")

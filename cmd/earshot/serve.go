@@ -165,7 +165,7 @@ func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 	if errors.Is(err, store.ErrSecretKey) {
 		way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
 		if s.config.generatedKey {
-			way = "dev makes up a key at every start where none is given: " + way
+			way = "without EARSHOT_SECRET_KEY, dev makes a new key at each start: " + way
 		}
 		return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
 	}

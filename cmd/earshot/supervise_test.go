@@ -274,7 +274,7 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	s.renew("ended", -time.Hour)
 	require.Equal(t, "two", look(), "one that has ended is served to nobody who has a better one")
 	require.Equal(t, 3, warnings())
-	require.Contains(t, s.log.String(), "has ended on")
+	require.Contains(t, s.log.String(), "expired on")
 }
 
 // A pipe without a writer would block.

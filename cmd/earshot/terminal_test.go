@@ -53,7 +53,7 @@ func TestChatExplainsTheLastMessage(t *testing.T) {
 	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat").good(t)
 	require.Contains(t, r.out, "  Fired booking/book. (exact)\n  fired book {} The text is that of the tool")
 	require.Regexp(t, `  nothing fired: the message .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the message .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
-	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "nothing was said yet")
+	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "there is no message yet")
 }
 
 func TestChatForPrograms(t *testing.T) {
@@ -74,7 +74,7 @@ func TestChatWithoutToolsOrAppsSaysSo(t *testing.T) {
 	w.request("PUT", "/v1/apps/one", `{}`)
 	require.Contains(t, w.ok("chat", "hello"), "nothing fired: no tool is in scope")
 	w.request("PUT", "/v1/apps/two", `{}`)
-	require.Equal(t, "earshot: the service has several apps; say which with --app: one, two\n", w.run("chat", "hello").err)
+	require.Equal(t, "earshot: the service has several apps; name one with --app: one, two\n", w.run("chat", "hello").err)
 	require.Contains(t, w.run("chat", "--app", "three", "hello").err, "404")
 	for i := range 9 {
 		w.request("PUT", fmt.Sprintf("/v1/apps/a%d", i), `{}`)
@@ -162,12 +162,12 @@ func TestSubjectsOverlap(t *testing.T) {
 
 func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 	w, e := talking(t)
-	require.Equal(t, "there are none\n", w.ok("triggers"))
+	require.Equal(t, "no triggers were found\n", w.ok("triggers"))
 	e.answer(400)
 	w.ok("chat", "I want an appointment", "--session", "s1")
 	failed := w.ok("triggers", "--state", "failed")
 	require.Regexp(t, `(?m)^TIME +STATE +TOOL +SESSION +ID +LAST ATTEMPT\n\S+ \S+ +failed +booking/book +s1 +[0-9a-f]+ +.*$`, failed)
-	require.Equal(t, "there are none\n", w.ok("triggers", "--state", "delivered"))
+	require.Equal(t, "no triggers were found\n", w.ok("triggers", "--state", "delivered"))
 
 	trigger := w.only("failed")
 	e.answer(200)
@@ -243,9 +243,9 @@ func TestCommandsTakeTheAppFromTheirKey(t *testing.T) {
 	w.put("/v1/apps/other", `{}`)
 	key := w.request("POST", "/v1/apps/clinic/keys", `{"name":"desk","scopes":["messages","tools","triggers"]}`)["key"].(string)
 	w.env["EARSHOT_URL"] = w.replicas[0].url
-	require.Contains(t, w.run("chat", "hello").err, "the service has several apps; say which with --app")
+	require.Contains(t, w.run("chat", "hello").err, "the service has several apps; name one with --app")
 	require.Contains(t, w.ok("chat", "hello", "--key", key), "nothing fired: no tool is in scope")
-	require.Equal(t, "there are none\n", w.ok("triggers", "--key", key))
+	require.Equal(t, "no triggers were found\n", w.ok("triggers", "--key", key))
 	require.Contains(t, w.run("chat", "hello", "--key", "wrong").err, "401")
 }
 
@@ -302,7 +302,7 @@ func TestAPersonEditsLinesAndGoesBackToEarlierOnes(t *testing.T) {
 	p.types("/he" + keyTab + "\r")
 	p.sees("The arrow keys move in a line", 1)
 	p.types("/hlep\r")
-	p.sees(`/hlep is no command: /help, /why, /tools, /history, /quit; did you mean "/help"?`, 1)
+	p.sees(`unknown command /hlep; the commands are /help, /why, /tools, /history, /quit; did you mean "/help"?`, 1)
 	p.types("/tools\r")
 	p.sees("  booking/book\r\n", 1)
 	require.Contains(t, p.log.String(), "\x1b[32mfired\x1b[0m")
@@ -357,7 +357,7 @@ func TestDevLogsJSONForPrograms(t *testing.T) {
 }
 
 func TestDevReadsNoFilesFromStandardInput(t *testing.T) {
-	require.Contains(t, command(t, nil, "dev", "-f", "-").err, "earshot: -f is -: dev reads its files again when they change")
+	require.Contains(t, command(t, nil, "dev", "-f", "-").err, "earshot: dev cannot read -f - (standard input), because it reads its files again when they change")
 }
 
 func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
@@ -383,7 +383,7 @@ func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
 	cert, key, _ := newCertificate(t)
 	_, other, _ := newCertificate(t)
 	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: other}).checkFiles(time.Now()), "cannot be used")
-	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: key}).checkFiles(time.Now().Add(48*time.Hour)), "has ended on")
+	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: key}).checkFiles(time.Now().Add(48*time.Hour)), "expired on")
 }
 
 func TestAWeakAdminKeyIsWarnedOf(t *testing.T) {

@@ -78,7 +78,7 @@ func (l *triggerList) list(ctx context.Context, filter *triggerFilter) error {
 		return nil
 	}
 	if len(page.Items) == 0 {
-		fmt.Fprintln(l.env.out, "there are none")
+		fmt.Fprintln(l.env.out, "no triggers were found")
 		return nil
 	}
 	records := make([]query.Record, len(page.Items))
@@ -186,7 +186,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 		Use: "retry [ID...]",
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			if all == (len(ids) > 0) {
-				return errors.New("give either the IDs of the triggers that are to be tried again, or --all")
+				return errors.New("give the IDs of the triggers to try again, or --all for all failed ones")
 			}
 			if all {
 				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", filter, url.Values{}, "tried again")
@@ -259,7 +259,7 @@ func (l *triggerList) newConfirm() *cobra.Command {
 			}
 			if record.State != query.StateConfirming {
 				if _, err := l.decide(ctx, id, "confirm", fmt.Appendf(nil, `{"digest":%q}`, record.Digest)); err != nil {
-					return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
+					return fmt.Errorf("%s does not wait for a confirmation: it is %s", id, record.State)
 				}
 				fmt.Fprintf(l.env.out, "%s was confirmed before, and is %s\n", id, record.State)
 				return nil
@@ -308,14 +308,14 @@ func (l *triggerList) newEnd(use string) *cobra.Command {
 func (l *triggerList) askConfirmation() error {
 	editor := terminal.NewEditor(l.env.in, l.env.out, "confirm it? [y/N] ", nil)
 	if editor == nil {
-		return errors.New("nobody can be asked here; --yes says it")
+		return errors.New("there is no terminal to ask at; give --yes to confirm")
 	}
 	reply, err := editor.Line()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
-		return errors.New("nobody said yes")
+		return errors.New("the answer was not yes")
 	}
 	return nil
 }

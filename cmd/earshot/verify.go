@@ -87,7 +87,7 @@ func (v *verification) run(ctx context.Context) error {
 	}
 	v.print(result)
 	if err != nil {
-		return fmt.Errorf("it was not looked through: %w", err)
+		return fmt.Errorf("the check did not finish: %w", err)
 	}
 	hasPending := report.Pending.Messages+report.Pending.Calls+report.Pending.Events > 0
 	if result.Sealed != nil && result.Sealed.Sum(sealing.ByNone) > 0 || !report.Clean() || hasPending && !v.allowOwed {

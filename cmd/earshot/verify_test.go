@@ -153,7 +153,7 @@ func TestResealEndsARotation(t *testing.T) {
 	require.Zero(t, w.replicas[0].stop())
 
 	w.withKeys("b", "")
-	require.Contains(t, w.run("reseal").err, "no replica was started with it as EARSHOT_SECRET_KEY yet")
+	require.Contains(t, w.run("reseal").err, "no replica has started with it as EARSHOT_SECRET_KEY yet")
 	w.withKeys("b", "a")
 	both := w.serve()
 	w.replicas = []*replica{both}

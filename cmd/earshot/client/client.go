@@ -81,7 +81,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
-	if err != nil || request.URL.Host == "" {
+	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
 		return nil, fmt.Errorf("--server (EARSHOT_URL) is %q; it must be a URL, as in http://127.0.0.1:8080", Redacted(c.Server))
 	}
 	if body != nil {
@@ -107,7 +107,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	}
 	refused := &Refusal{}
 	if json.Unmarshal(answer, refused) != nil || refused.Status != response.StatusCode {
-		return nil, fmt.Errorf("%s answers %s, and not as Earshot does; is --server (EARSHOT_URL) right?",
+		return nil, fmt.Errorf("%s answers %s, and is not an Earshot service; check --server (EARSHOT_URL)",
 			Redacted(response.Request.URL.String()), response.Status)
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
@@ -223,5 +223,5 @@ func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if len(ids) > 10 {
 		ids = append(ids[:10], "…")
 	}
-	return "", fmt.Errorf("the service has several apps; say which with --app: %s", strings.Join(ids, ", "))
+	return "", fmt.Errorf("the service has several apps; name one with --app: %s", strings.Join(ids, ", "))
 }

@@ -53,7 +53,7 @@ func TestWhatIsNoAnswerOfEarshotIsSaidWithoutThePassword(t *testing.T) {
 	c.Server = "http://user:hunter2@" + c.Server[len("http://"):]
 	_, err := c.Call(t.Context(), "GET", "/v1/apps", nil)
 	require.ErrorContains(t, err, "user:xxxxx@")
-	require.ErrorContains(t, err, "answers 418 I'm a teapot, and not as Earshot does")
+	require.ErrorContains(t, err, "answers 418 I'm a teapot, and is not an Earshot service")
 	c.Server = "http://user:hunter2@127.0.0.1:1"
 	_, err = c.Call(t.Context(), "GET", "/v1/apps", nil)
 	require.ErrorContains(t, err, "no Earshot answers at http://user:xxxxx@127.0.0.1:1: ")

@@ -123,7 +123,7 @@ func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	last := path.Base(request.URL.Path)
 	if request.Method != http.MethodPost || last != "completions" && last != "messages" && last != "chat" && !strings.HasSuffix(last, ":generateContent") {
 		if r.next == nil {
-			return nil, errors.New("a recording asks nobody")
+			return nil, errors.New("--replay sends no requests")
 		}
 		return r.next.RoundTrip(request)
 	}

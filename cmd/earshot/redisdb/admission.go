@@ -126,9 +126,9 @@ func checkKind(ctx context.Context, db *keyspace.DB) error {
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
 	switch {
 	case cluster && err != nil && strings.Contains(err.Error(), "cluster support disabled"):
-		return fmt.Errorf("%w: REDIS_URL (--redis-url) names several hosts, which are a cluster, but this is none; name one host, or use redis+sentinel", ErrRefused)
+		return fmt.Errorf("%w: REDIS_URL (--redis-url) names several hosts, as of a Redis Cluster, but the server is not in cluster mode; name one host, or use redis+sentinel", ErrRefused)
 	case !cluster && strings.Contains(info, "cluster_enabled:1"):
-		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", ErrRefused)
+		return fmt.Errorf("%w: it is a Redis Cluster; name several of its nodes in REDIS_URL (--redis-url), separated by commas", ErrRefused)
 	default:
 		return nil // the next check reports a missing answer
 	}

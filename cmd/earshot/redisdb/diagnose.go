@@ -90,7 +90,7 @@ func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 		{"cluster-node-timeout", func(_ string, n int) bool { return n > longestNode },
 			"a master that died is replaced after VALUE ms at the earliest, and its apps are answered 503 until then; set cluster-node-timeout 5000"},
 		{"cluster-require-full-coverage", func(value string, _ int) bool { return value == "yes" },
-			"while one shard is away the others serve nobody either; set cluster-require-full-coverage no"},
+			"while one shard is down, the others refuse all requests too; set cluster-require-full-coverage no"},
 	}
 	if field(r.info(ctx, "cluster"), "cluster_enabled") != "1" {
 		settings = settings[:3]
@@ -131,7 +131,7 @@ func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	used, limit, err := Memory(ctx, db)
 	switch {
 	case err != nil:
-		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "it does not say how much memory it uses; allow +info"
+		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "its INFO does not say how much memory it uses; allow +info"
 	case limit == 0:
 		found.Grade, found.Value, found.Advice = finding.Notable, "none", "nothing bounds its memory but the machine, which kills it; set maxmemory"
 	default:

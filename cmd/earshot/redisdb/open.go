@@ -66,9 +66,9 @@ func CheckFiles(url string, files certfiles.Files, now time.Time) error {
 	switch options, err := ParseURL(url); {
 	case err != nil || files.Empty():
 	case options.TLSConfig == nil:
-		faults = append(faults, errors.New("REDIS_URL (--redis-url) is without TLS, and files for TLS are named (REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE): begin it with rediss"))
+		faults = append(faults, errors.New("REDIS_URL (--redis-url) is without TLS, but REDIS_CA_FILE, REDIS_CERT_FILE or REDIS_KEY_FILE is set: begin the URL with rediss://"))
 	case files.CA != "" && options.TLSConfig.InsecureSkipVerify:
-		faults = append(faults, fmt.Errorf("REDIS_URL (--redis-url) has skip_verify, which trusts anybody, and %s says who is trusted: leave one of them out", certfiles.Setting(service, "ca")))
+		faults = append(faults, fmt.Errorf("REDIS_URL (--redis-url) has skip_verify, which trusts any certificate, and %s names the trusted authorities: leave one of them out", certfiles.Setting(service, "ca")))
 	}
 	return errors.Join(faults...)
 }

@@ -67,7 +67,7 @@ func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error)
 			return n
 		}
 		if field(info, "used_memory") == "" {
-			return errors.New("it does not say how much memory it uses")
+			return errors.New("its INFO does not say how much memory it uses")
 		}
 		counted, most := number("used_memory")-number("mem_not_counted_for_evict"), number("maxmemory")
 		mu.Lock()
@@ -94,7 +94,7 @@ func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
 	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
 		list, err := server.ClientList(ctx).Result()
 		if err != nil {
-			return fmt.Errorf("look for replicas of an older version by CLIENT LIST, which its user has to be allowed: %w", keyspace.Unavailable(err))
+			return fmt.Errorf("look for replicas of an older version by CLIENT LIST, which needs a permission of the Redis user: %w", keyspace.Unavailable(err))
 		}
 		mu.Lock()
 		defer mu.Unlock()
