@@ -168,9 +168,9 @@ func KeepMasked(app *App, given, stored []Credential) error {
 		case current.Empty():
 			faults.Add(c.pointer, noneStored, secret.Masked)
 		case c.host != nil && c.host() != before[c.Name].host():
-			faults.Add(c.pointer, "%q stands for a stored secret, which signs for another host: give it again, since the url changed", secret.Masked)
+			faults.Add(c.pointer, "%q stands for a stored secret, which was given for another host: give the secret again, since the url changed", secret.Masked)
 		case current.Towards() != c.towards(app):
-			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(current.Towards()))
+			faults.Add(c.pointer, "%q stands for a stored credential, which was given for another place: give the credential again, since %s changed", secret.Masked, c.to(app).changed(current.Towards()))
 		default:
 			c.Set(current)
 		}
@@ -182,7 +182,7 @@ func KeepMasked(app *App, given, stored []Credential) error {
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
 		if credential := c.Get(); !c.Shown && !credential.Empty() && credential.Towards() != c.towards(app) {
-			return fmt.Errorf("the credential in %s of the tool was given for another place: %s changed since for the source %s; give it again",
+			return fmt.Errorf("the credential in %s of the tool was given for another place: %s of the source %s has changed; give the credential again",
 				c.pointer, c.to(app).changed(credential.Towards()), fault.Show(t.Source))
 		}
 	}
@@ -213,7 +213,7 @@ func (t *Tool) CheckReadable(app *App) error {
 	if sealed == "" {
 		return nil
 	}
-	return fmt.Errorf("the credential in %s was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD", sealed)
+	return fmt.Errorf("the credential in %s was encrypted with a secret key that this replica does not have: give the credential again, or start with that key as EARSHOT_SECRET_KEY_OLD", sealed)
 }
 
 // destination is where and as which user a credential is sent. It is stored with the credential, so that a change

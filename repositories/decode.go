@@ -156,7 +156,7 @@ func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, e
 		tool, _ := tools[i].(map[string]any)
 		request, _ := tool["request"].(map[string]any)
 		if url, given := request["url"]; given && tool["url"] != nil && tool["url"] != url {
-			d.Add(fault.Point("tools", i, "request", "url"), "is not the tool's url, which is given as well; one is enough")
+			d.Add(fault.Point("tools", i, "request", "url"), "differs from the tool's url, which is also given; give one of them")
 		}
 	}
 	return d, nil
@@ -267,7 +267,7 @@ func (d *decoding) app(app *App) {
 		case "google":
 			d.needs(service.ClientID != "", at+"/clientId", "google")
 			if service.Agents != "" {
-				d.Add(at+"/agents", "is for services of type oidc: the access tokens of Google are no JSON Web Tokens, which could be verified")
+				d.Add(at+"/agents", "is only for services of type oidc: Google's access tokens are not JSON Web Tokens, so that they cannot be verified")
 			}
 		case "oidc":
 			d.needs(service.Issuer != "", at+"/issuer", "oidc")
@@ -346,7 +346,7 @@ func (d *decoding) source(s Source, at string) {
 		}
 		d.connectionSettings(s.QueryParams, settingsOf[s.Type], at+"/queryParams")
 		if s.Type == SourceMySQL && s.Timeout != 0 && s.QueryTimeout != 0 {
-			d.Add(at+"/queryTimeout", "is Toolbox's name for timeout, which is given as well; one is enough")
+			d.Add(at+"/queryTimeout", "is Toolbox's name for timeout, which is also given; give one of them")
 		}
 	case SourceSQLite:
 		if s.Database == ":memory:" || strings.HasPrefix(s.Database, "file:") {
@@ -359,11 +359,11 @@ func (d *decoding) source(s Source, at string) {
 			return // reported by its format
 		}
 		if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" { // resolving a path would lose it
-			d.Add(at+"/baseUrl", "holds a query or a fragment; what every request asks for stands in queryParams")
+			d.Add(at+"/baseUrl", "has a query or a fragment; put parameters of every request into queryParams")
 		}
 		for segment := range strings.SplitSeq(parsed.Path, "/") {
 			if segment == "." || segment == ".." {
-				d.Add(at+"/baseUrl", "holds a segment %q; write the path that is meant", segment)
+				d.Add(at+"/baseUrl", "has a segment %q; write the path without it", segment)
 				return
 			}
 		}
@@ -378,14 +378,14 @@ func (d *decoding) sourceAuth(s Source, at string) {
 		return
 	}
 	if len(s.Request(nil).ways()) != 1 {
-		d.Add(at, "needs one of basic, bearer and moduleId; a token that never changes stands in headers, as Authorization")
+		d.Add(at, "needs one of basic, bearer and moduleId; put a token that never changes into headers, as Authorization")
 	}
 	if s.Auth.Bearer != nil {
 		d.bearer(s.Auth.Bearer, at+"/bearer")
 	}
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
-			d.Add(at, "stands beside the header %s, which it would replace; give one of them", name)
+			d.Add(at, "conflicts with the header %s, which it would replace; give one of them", name)
 		}
 	}
 }

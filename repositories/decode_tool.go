@@ -76,7 +76,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 		if meant.Suggestion == "" {
 			way = "; write %3A for a colon that is meant as it is"
 		}
-		d.Another(at, "%s names no parameter of the tool%s%s", fault.Clip(name), meant, way)
+		d.Another(at, "%s is not a parameter of the tool%s%s", fault.Clip(name), meant, way)
 	}
 	for _, found := range bracedIn(pathAndQuery(t.URL)) { // braces are never filled
 		switch {
@@ -119,7 +119,7 @@ func (d *decoding) marks(t *Tool, at string) {
 
 func (t *Tool) markFlaw(names []string, parameter, words string) error {
 	if words == "" {
-		return errors.New("marks no words as " + fault.Show(parameter))
+		return errors.New("has a mark without words for " + fault.Show(parameter))
 	}
 	_, why, known := t.params.Said(parameter, words)
 	switch {
@@ -132,7 +132,7 @@ func (t *Tool) markFlaw(names []string, parameter, words string) error {
 	if strings.ContainsAny(parameter, "/. ") || parameter == "" {
 		hint = `; write \[ for a bracket that is meant as it is`
 	}
-	return fault.New("", "%s is marked as %s, which is no parameter of the tool%s%s", fault.Show(words), fault.Show(parameter), fault.DidYouMean(parameter, names), hint)
+	return fault.New("", "%s is marked as %s, which is not a parameter of the tool%s%s", fault.Show(words), fault.Show(parameter), fault.DidYouMean(parameter, names), hint)
 }
 
 var (
@@ -220,7 +220,7 @@ func (d *decoding) limitedRequest(t *Tool, at string) {
 	}
 	refuse := func(given bool, field, reason string) {
 		if given {
-			d.Add(at+fault.Point(field), "is for calls of a url; %s", reason)
+			d.Add(at+fault.Point(field), "is only for calls of a url; %s", reason)
 		}
 	}
 	const stands = "of a tool with a source it stands on the tool"
@@ -246,7 +246,7 @@ func (d *decoding) limitedRequest(t *Tool, at string) {
 // statement checks the names pasted into a statement. Without template parameters, braces are plain text.
 func (d *decoding) statement(t *Tool, at string) {
 	if strings.ContainsRune(t.Statement, 0) {
-		d.Add(at, "has a zero byte, at which a database stops reading")
+		d.Add(at, "has a NUL byte, at which a database stops reading; remove it")
 	}
 	parsed, err := template.Parse(t.Statement, template.Array)
 	names := ParameterNames(t.TemplateParameters)
@@ -266,9 +266,9 @@ func (d *decoding) statement(t *Tool, at string) {
 			if t.Type == ToolMySQL {
 				mark = "?"
 			}
-			d.Add(at, "pastes %s, which is a parameter that is bound: write %s for it, or move it to templateParameters", fault.Show(name), mark)
+			d.Add(at, "pastes %s, which is in parameters: write %s to bind it, or move it to templateParameters", fault.Show(name), mark)
 		default:
-			d.Add(at, "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
+			d.Add(at, "pastes %s, which is not in templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
 		}
 	}
 }
@@ -278,16 +278,16 @@ func (d *decoding) httpParameters(t *Tool, at string) {
 		place := at + p.Place
 		switch list, _, _ := strings.Cut(p.Place[1:], "/"); {
 		case list == parameters.PathList.Field && (p.Type == "array" || p.Type == "object"):
-			d.Add(place+"/type", "is %s: a path takes a text, a number or a boolean", p.Kind)
+			d.Add(place+"/type", "is %s; a parameter of a path must be a string, a number or a boolean", p.Kind)
 		case list == parameters.HeaderList.Field:
 			if p.Type != "string" {
-				d.Add(place+"/type", "is %s: headers are strings", p.Kind)
+				d.Add(place+"/type", "is %s; a header must be a string", p.Kind)
 			}
 			if err := checkHeaderName(p.Name); err != nil {
 				d.Add(place+"/name", "%s", err)
 			}
 			if strings.EqualFold(p.Name, "Content-Type") {
-				d.Add(place+"/name", "is the type of the body, by which its values are escaped: it stands in headers")
+				d.Add(place+"/name", "decides how values in the body are escaped: put it into headers")
 			}
 		}
 	}
@@ -326,7 +326,7 @@ func (d *decoding) path(t *Tool, at string) {
 			case field == parameters.PathList.Field:
 				d.Another(at, "%s is not filled in: write %s"+asItIs, fault.Clip(one.text), action)
 			default:
-				d.Another(at, "%s is not filled in: it is one of the %s, and a path has pathParams, as {{.name}}", fault.Clip(one.text), field)
+				d.Another(at, "%s is not filled in: it is one of the %s, but a path takes only pathParams, as {{.name}}", fault.Clip(one.text), field)
 			}
 		}
 	}
@@ -350,7 +350,7 @@ func (d *decoding) requestBody(t *Tool, at string) {
 	}
 	d.checkNames(parsed.Names(), names, parameters.BodyList.Field, at+"/requestBody")
 	if BodyType(t.Headers) == "" && len(parsed.Names()) > 0 {
-		d.Add(at+"/headers/Content-Type", "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
+		d.Add(at+"/headers/Content-Type", "is not supported with values in the body: use JSON, application/x-www-form-urlencoded, XML or text/plain")
 	}
 }
 
@@ -358,7 +358,7 @@ func (d *decoding) requestBody(t *Tool, at string) {
 func (d *decoding) checkNames(asked, known []string, field, at string) {
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
-			d.Add(at, "pastes %s, which is none of the %s%s", fault.Show(name), field, fault.DidYouMean(name, known))
+			d.Add(at, "pastes %s, which is not in %s%s", fault.Show(name), field, fault.DidYouMean(name, known))
 		}
 	}
 }
@@ -398,7 +398,7 @@ func (d *decoding) held(t *Tool, at string) {
 			return
 		}
 		if !slices.Contains(known, name) {
-			d.Add(at+fault.Point("dedupe", "by", i), "%s is no parameter of the tool%s", fault.Show(name), fault.DidYouMean(name, known))
+			d.Add(at+fault.Point("dedupe", "by", i), "%s is not a parameter of the tool%s", fault.Show(name), fault.DidYouMean(name, known))
 		}
 	}
 }
@@ -437,7 +437,7 @@ func (d *decoding) answered(t *Tool, at string) {
 		}
 	}
 	if len(beside) > 0 {
-		d.Add(at, "is given beside %s: a subscriber answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)", strings.Join(beside, ", "))
+		d.Add(at, "excludes %s: with answer, a subscriber answers and nothing is called; leave out one of them (request.timeout may stay: it is how long a message waits)", strings.Join(beside, ", "))
 	}
 }
 

@@ -124,7 +124,7 @@ func (d *decoding) headers(headers Headers, at string) {
 			d.Add(at+fault.Point(name), "%s", err)
 		}
 		if other, twice := seen[key]; twice {
-			d.Add(at+fault.Point(name), "is the same header as %s", other)
+			d.Add(at+fault.Point(name), "repeats the header %s", other)
 		}
 		seen[key] = name
 	}

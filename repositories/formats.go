@@ -125,7 +125,7 @@ func checkSigningSecret(text string) error {
 		encoded, prefixed := strings.CutPrefix(secret, "whsec_")
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || len(key) == 0 || !prefixed && (len(key) < 24 || len(key) > 64) {
-			return errors.New("is no secret that receivers can verify with: give whsec_ and base64, or 24 to 64 bytes in base64, as of: echo whsec_$(openssl rand -base64 32)")
+			return errors.New("is not a valid secret: give 24 to 64 bytes in base64, with or without whsec_ before them, as from: echo whsec_$(openssl rand -base64 32)")
 		}
 	}
 	if len(secrets) == 0 {
@@ -303,7 +303,7 @@ func checkRefresh(text string) error {
 		return err
 	}
 	if given, _ := time.ParseDuration(text); given < minRefresh {
-		return fmt.Errorf("%q is too short: a server is asked for its tools every %s at most", fault.Clip(text), minRefresh)
+		return fmt.Errorf("%q is too short: the tools of a server are refreshed at most every %s", fault.Clip(text), minRefresh)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func checkURL(text string) error {
 		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", fault.Clip(userinfo.ReplaceAllString(text, "//")))
 	}
 	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
-		return fmt.Errorf("%q is not a scheme that can be called: http or https", fault.Clip(parsed.Scheme))
+		return fmt.Errorf("%q is not a supported scheme: http or https", fault.Clip(parsed.Scheme))
 	}
 	if parsed.User != nil {
 		return errors.New("a URL does not carry credentials; use auth basic")
@@ -328,7 +328,7 @@ func checkURL(text string) error {
 		return fmt.Errorf("%q names no host", fault.Clip(text))
 	}
 	if port, err := strconv.ParseUint(parsed.Port(), 10, 16); parsed.Port() != "" && (err != nil || port == 0) {
-		return fmt.Errorf("%q is no port, which is 1 to 65535", parsed.Port())
+		return fmt.Errorf("%q is not a port: 1 to 65535", parsed.Port())
 	}
 	return nil
 }
@@ -352,10 +352,10 @@ func checkCallURL(text string) error {
 		return errors.New("a URL does not carry credentials; use auth basic")
 	}
 	if name := urlParameter.FindString(strings.TrimSuffix(front, ":")); name != "" {
-		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", fault.Clip(name))
+		return fmt.Errorf("%s is in the scheme, host or port, which must not depend on a value", fault.Clip(name))
 	}
 	if names := bracedIn(front); len(names) > 0 {
-		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", fault.Clip(names[0].text))
+		return fmt.Errorf("%s is in the scheme, host or port, which must not depend on a value", fault.Clip(names[0].text))
 	}
 	return checkURL(text)
 }

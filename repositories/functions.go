@@ -56,7 +56,7 @@ func (f *functions) tool(tool map[string]any, at string) {
 	schema, _ := tool["parameters"].(map[string]any)
 	for _, word := range []string{"Type", "Properties", "Required"} {
 		if _, given := schema[word]; given {
-			f.faults.Add(at+fault.Point("parameters", word), "is no word of a JSON Schema; did you mean %q?", strings.ToLower(word))
+			f.faults.Add(at+fault.Point("parameters", word), "is not a keyword of JSON Schema; did you mean %q?", strings.ToLower(word))
 		}
 	}
 
@@ -89,7 +89,7 @@ func (f *functions) function(tool, function map[string]any, at string) {
 	}
 	for _, field := range slices.Sorted(maps.Keys(function)) {
 		if slices.Contains(misplacedFields, field) {
-			f.faults.Add(at+fault.Point(functionType, field), "stands beside function, not in it")
+			f.faults.Add(at+fault.Point(functionType, field), "belongs beside function, not in it")
 			delete(function, field)
 		}
 	}
@@ -124,7 +124,7 @@ func (f *functions) take(tool map[string]any, field string, from map[string]any,
 	one, err := exactjson.Encode(taken)
 	other, otherErr := exactjson.Encode(value)
 	if err != nil || otherErr != nil || !bytes.Equal(one, other) {
-		f.faults.Add(place, "is not %s, which is given as well; one is enough", old)
+		f.faults.Add(place, "differs from %s, which is also given; give one of them", old)
 	}
 }
 

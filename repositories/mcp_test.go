@@ -22,13 +22,13 @@ func TestMCPSources(t *testing.T) {
 		mcp + `,"auth":{"bearer":{"clientId":"c","clientSecret":"s","tokenUrl":"https://id.example/token"}}`: nil,
 		`"type":"mcp"`:                          {"/url: is missing: mcp needs it"},
 		mcp + `,"baseUrl":"https://h/"`:         {"/baseUrl: is for sources of type http, and this is of type mcp"},
-		mcp + `,"refresh":"4s"`:                 {`/refresh: "4s" is too short: a server is asked for its tools every 5s at most`},
+		mcp + `,"refresh":"4s"`:                 {`/refresh: "4s" is too short: the tools of a server are refreshed at most every 5s`},
 		mcp + `,"refresh":"25h"`:                {`/refresh: "25h" is out of range: more than 0 and at most 24h`},
 		mcp + `,"allow":["a b"]`:                {`/allow/0: "a b" is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one`},
-		mcp + `,"auth":{}`:                      {`/auth: needs one of basic, bearer and moduleId; a token that never changes stands in headers, as Authorization`},
+		mcp + `,"auth":{}`:                      {`/auth: needs one of basic, bearer and moduleId; put a token that never changes into headers, as Authorization`},
 		mcp + `,"auth":{"moduleId":"calender"}`: {`/auth/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`},
 		mcp + `,"auth":{"bearer":{"clientId":"c","tokenUrl":"https://id.example/"}}`:              {`/auth/bearer/clientSecret: is missing: client_credentials needs it`},
-		mcp + `,"headers":{"authorization":"x"},"auth":{"basic":{"username":"u","password":"p"}}`: {`/auth: stands beside the header authorization, which it would replace; give one of them`},
+		mcp + `,"headers":{"authorization":"x"},"auth":{"basic":{"username":"u","password":"p"}}`: {`/auth: conflicts with the header authorization, which it would replace; give one of them`},
 		`"type":"http","baseUrl":"https://h/","url":"https://h/","allow":["x"],"refresh":"5m"`: {
 			"/allow: is for sources of type mcp, and this is of type http", "/refresh: is for sources of type mcp, and this is of type http", "/url: is for sources of type mcp, and this is of type http"},
 	})
@@ -100,7 +100,7 @@ func TestAToolOfAServerMayBeGivenByHand(t *testing.T) {
 	_, err = repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(`{"tools":[
 	  {"name":"find","type":"mcp","statement":"SELECT 1","request":{"moduleId":"m"}},{"name":"a","remoteName":"b"}]}`))
 	require.Equal(t, []string{
-		`/tools/0/request/moduleId: is for calls of a url; the source has the credentials`,
+		`/tools/0/request/moduleId: is only for calls of a url; the source has the credentials`,
 		`/tools/0/source: is missing: mcp needs it`,
 		`/tools/0/statement: is not for tools of type mcp`,
 		`/tools/1/remoteName: is for tools of type mcp`,
@@ -150,8 +150,8 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	require.Len(t, faults, 1)
 	said := strings.Join(notes, "\n")
 	require.Len(t, notes, 7)
-	for _, part := range []string{`"v1/find_customer" of source "crm" is left out: its name is that of "v1/find.customer" as well`, `"collect-user-message"`, `"x-list" of source "crm" is left out: its inputSchema is no object`,
-		`inputSchema/properties/a/type is not JSON Schema`, `the reference to "https://evil.example/schema" is refused`, "1 to 64 letters", `"x-task" of source "crm" is left out: its server carries it out as a task`} {
+	for _, part := range []string{`"v1/find_customer" of source "crm" is left out: its name is that of "v1/find.customer" as well`, `"collect-user-message"`, `"x-list" of source "crm" is left out: its inputSchema is not an object`,
+		`inputSchema/properties/a/type is not JSON Schema`, `the reference to "https://evil.example/schema" is refused`, "1 to 64 letters", `"x-task" of source "crm" is left out: its server runs it only as a task`} {
 		require.Contains(t, said, part)
 	}
 	require.NotContains(t, said, "drop", "what is not allowed is no news")

@@ -19,7 +19,7 @@ import (
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
 	if r.SessionID != "" && r.Options.Template {
-		faults.Add("/options/template", "is for repositories of an app; sessions get copies of them")
+		faults.Add("/options/template", "is only for repositories of an app; sessions get copies of those")
 	}
 	if r.From != "" {
 		checkSourceType(&faults, "/from", r.From, app, SourceMCP, "the tools of a repository are those of a source")
@@ -76,7 +76,7 @@ func (a *App) lacksModule(id string) error {
 	case !ok:
 		return unknownName("module", id, lists.Map(a.Modules, func(one Module) string { return one.ID }))
 	case module.TokenURL == "":
-		return fmt.Errorf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))
+		return fmt.Errorf("module %s has no tokenUrl, so that no token can be obtained; add tokenUrl to the module", fault.Show(id))
 	}
 	return nil
 }
@@ -250,10 +250,10 @@ func (r *Repository) Notes() fault.List {
 	for i := range r.Tools {
 		tool, at := &r.Tools[i], fault.Point("tools", i)
 		if request := tool.Request; request != nil && request.inferredNone && len(request.Headers) > 0 {
-			notes.Add(at+"/request", `has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`)
+			notes.Add(at+"/request", `has headers and no auth: its calls authenticate with these headers only, as with auth "none"; set auth to "none" to confirm that, or give basic, bearer or moduleId`)
 		}
 		for _, place := range tool.Params().Unfillable() {
-			notes.Add(at+place, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
+			notes.Add(at+place, "hides from models a parameter in the path of the url: messages that match the tool are rejected, and only programs can fire it; to fire it by messages, give a value or a default")
 		}
 		listed, more := tool.Params().Odd().Listed()
 		for _, one := range listed {
@@ -264,7 +264,7 @@ func (r *Repository) Notes() fault.List {
 		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &pasted) == nil {
 			for j := range pasted {
 				if pasted[j].open() {
-					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that anyone who fires the tool can turn it into another one")
+					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that anyone who fires the tool can change the statement")
 				}
 			}
 		}
@@ -275,7 +275,7 @@ func (r *Repository) Notes() fault.List {
 		for j, example := range tool.Examples {
 			read := annotations.Parse(example, func(string, string) (any, bool) { return nil, true })
 			if strings.Contains(read.Text, "](") {
-				notes.Add(at+fault.Point("examples", j), `has "](" and marks nothing with it; a mark is [words](parameter), with both brackets closed`)
+				notes.Add(at+fault.Point("examples", j), `has "](" without a valid mark; a mark is [words](parameter), with both brackets closed`)
 			}
 		}
 
@@ -291,7 +291,7 @@ func (r *Repository) Notes() fault.List {
 		names := tool.Params().Names()
 		for _, one := range bracedIn(texts...) {
 			if !slices.Contains(names, one.name) { // else a fault, possible in a tool from an earlier version
-				notes.Add(at+fault.Point(field), "has %s, which is no parameter of the tool and is sent as it stands; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
+				notes.Add(at+fault.Point(field), "has %s, which is not a parameter of the tool and is sent unchanged; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
 			}
 		}
 	}

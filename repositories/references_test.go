@@ -78,7 +78,7 @@ func TestCheckPassesWhatTheAppHas(t *testing.T) {
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
 	require.NoError(t, err)
 	require.NoError(t, r.Check(&repositories.App{Modules: []repositories.Module{{ID: "calendar", TokenURL: "https://id.example.org/"}}}))
-	require.Equal(t, []string{`/tools/0/request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`},
+	require.Equal(t, []string{`/tools/0/request/moduleId: module "calendar" has no tokenUrl, so that no token can be obtained; add tokenUrl to the module`},
 		faultsOf(t, r.Check(&repositories.App{Modules: []repositories.Module{{ID: "calendar"}}})), "it is for clients alone")
 }
 
@@ -169,7 +169,7 @@ func TestParametersOfThePathAreRequired(t *testing.T) {
 }
 
 func TestParametersOfThePathThatProgramsAloneFillAreNoted(t *testing.T) {
-	const hides = `: hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to`
+	const hides = `: hides from models a parameter in the path of the url: messages that match the tool are rejected, and only programs can fire it; to fire it by messages, give a value or a default`
 	toolNotes(t, map[string]string{
 		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               "/tools/0/schema/0/ignore" + hides,
 		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        "/tools/0/parameters/properties/d/ignore" + hides,
@@ -219,15 +219,15 @@ func TestParametersInBracesAreNotFilledIn(t *testing.T) {
 		`"url":"https://h/{day}","inputSchema":{"type":"object","properties":{"day":{}}}`:              `/url: {day} is not filled in: write :day` + escape,
 		`"url":"https://h/{day}","parameters":[{"name":"day","type":"string","description":"d"}]`:      `/url: {day} is not filled in: write :day` + escape,
 		`"request":{"url":"https://h/{day}","method":"GET"},` + dayList:                                `/request/url: {day} is not filled in: write :day` + escape,
-		`"request":{"url":"https://h/:days"},` + dayList:                                               `/request/url: :days names no parameter of the tool; did you mean "day"?`,
+		`"request":{"url":"https://h/:days"},` + dayList:                                               `/request/url: :days is not a parameter of the tool; did you mean "day"?`,
 		`"url":"https://h/{a.b}","schema":[{"parameter":"a.b","type":"string"}]`:                       `/url: {a.b} is not filled in: a parameter is written :name, and its name has A-Z a-z 0-9 _ - alone` + escape,
-		`"url":"https://{day}.example/",` + dayList:                                                    `/url: {day} stands in the scheme, host or port, which no value may fill`,
-		`"url":"https://h:{port}/","schema":[{"parameter":"port","type":"integer"}]`:                   `/url: {port} stands in the scheme, host or port, which no value may fill`,
+		`"url":"https://{day}.example/",` + dayList:                                                    `/url: {day} is in the scheme, host or port, which must not depend on a value`,
+		`"url":"https://h:{port}/","schema":[{"parameter":"port","type":"integer"}]`:                   `/url: {port} is in the scheme, host or port, which must not depend on a value`,
 		`"url":"https://h/%7Bday%7D",` + dayList:                                                       ``,
 		`"url":"https://h/:day?filter={}&also={other}",` + dayList:                                     ``,
 		`"type":"http","source":"s","method":"GET","path":"/a/{day}",` + pathParam("day"):              `/path: {day} is not filled in: write {{.day}}` + escape,
 		`"type":"http","source":"s","method":"GET","path":"/a/{pet-id}",` + pathParam("pet-id"):        `/path: {pet-id} is not filled in: write {{index . "pet-id"}}` + escape,
-		`"type":"http","source":"s","method":"GET","path":"/a/{day}","query` + pathParam("day")[5:]:    `/path: {day} is not filled in: it is one of the queryParams, and a path has pathParams, as {{.name}}`,
+		`"type":"http","source":"s","method":"GET","path":"/a/{day}","query` + pathParam("day")[5:]:    `/path: {day} is not filled in: it is one of the queryParams, but a path takes only pathParams, as {{.name}}`,
 		`"type":"http","source":"s","method":"GET","path":"/a/%7Bday%7D/{{.day}}",` + pathParam("day"): ``,
 		`"type":"http","source":"s","method":"GET","path":"/a/{x{{.day}}}",` + pathParam("day"):        ``,
 	})
@@ -240,7 +240,7 @@ func pathParam(name string) string {
 func TestParametersInBracesAreAllNamedAtOnce(t *testing.T) {
 	_, faults := decodeTool(t, `{"name":"t","url":"https://h/{day}/{desk}/:dya","emitter":"a","schema":[{"parameter":"day","type":"string"},{"parameter":"desk","type":"string"}]}`)
 	require.Len(t, faults, 4, faults)
-	for _, fault := range []string{"/tools/0/url: {day} is not", "/tools/0/url: {desk} is not", "/tools/0/url: :dya names no", "/tools/0/emitter"} {
+	for _, fault := range []string{"/tools/0/url: {day} is not", "/tools/0/url: {desk} is not", "/tools/0/url: :dya is not a parameter", "/tools/0/emitter"} {
 		require.Contains(t, faults[0]+faults[1]+faults[2]+faults[3], fault)
 	}
 }
@@ -259,9 +259,9 @@ func toolNotes(t *testing.T, cases map[string]string) {
 // Other names in braces may be intended, so they only cause a note.
 func TestOtherNamesInBracesAreNoted(t *testing.T) {
 	toolNotes(t, map[string]string{
-		`"url":"https://h/{sessionId}"`:       `/tools/0/url: has {sessionId}, which is no parameter of the tool and is sent as it stands; a parameter is written :name`,
-		`"url":"https://h/{days}",` + dayList: `/tools/0/url: has {days}, which is no parameter of the tool and is sent as it stands; a parameter is written :name; did you mean "day"?`,
-		`"type":"http","source":"s","method":"GET","path":"/{{.day}}/{desk}",` + pathParam("day"): `/tools/0/path: has {desk}, which is no parameter of the tool and is sent as it stands; a parameter is written {{.name}}`,
+		`"url":"https://h/{sessionId}"`:       `/tools/0/url: has {sessionId}, which is not a parameter of the tool and is sent unchanged; a parameter is written :name`,
+		`"url":"https://h/{days}",` + dayList: `/tools/0/url: has {days}, which is not a parameter of the tool and is sent unchanged; a parameter is written :name; did you mean "day"?`,
+		`"type":"http","source":"s","method":"GET","path":"/{{.day}}/{desk}",` + pathParam("day"): `/tools/0/path: has {desk}, which is not a parameter of the tool and is sent unchanged; a parameter is written {{.name}}`,
 		`"url":"https://h/%7Bday%7D/:day?filter={}",` + dayList:                                   ``,
 	})
 }

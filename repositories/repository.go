@@ -341,7 +341,7 @@ func (m Metadata) Over(farther Metadata) Metadata {
 // CheckMetadata returns an error if metadata exceeds MaxMetadata.
 func CheckMetadata(m Metadata) error {
 	if len(m) > MaxMetadata {
-		return fmt.Errorf("is %d bytes long as compact JSON; the most is %d", len(m), MaxMetadata)
+		return fmt.Errorf("has %d bytes as compact JSON; the limit is %d", len(m), MaxMetadata)
 	}
 	return nil
 }

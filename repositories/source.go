@@ -166,13 +166,13 @@ func Resolve(base, path string) (*url.URL, error) {
 	}
 	reference, err := url.Parse(path)
 	if err != nil {
-		return nil, errors.New("is not well written as the path of a URL")
+		return nil, errors.New("is not a valid path of a URL")
 	}
 	if reference.IsAbs() || reference.Host != "" || reference.User != nil || strings.HasPrefix(path, "//") {
 		return nil, errors.New("names a scheme or a host; a path is resolved against the source's baseUrl")
 	}
 	if segment := DotSegment(reference.Path); segment != "" {
-		return nil, fmt.Errorf("holds a segment %q; write the path that is meant", segment)
+		return nil, fmt.Errorf("has a segment %q; write the path without it", segment)
 	}
 	reference.Fragment, reference.RawFragment = "", ""
 	target := from.ResolveReference(reference)
@@ -267,7 +267,7 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 		case most > 0 && len(tools) == most:
 			err = &LimitError{Limit: "toolsPerRepository", Most: most}
 		case size+weight > maxOffered:
-			err = fmt.Errorf("the tools of a server are kept up to %d bytes; say in allow which are needed", maxOffered)
+			err = fmt.Errorf("the tools of a server may have at most %d bytes together; name those that are needed in allow", maxOffered)
 		default:
 			if _, faults := tool.compile(budget); len(faults) > 0 {
 				err = errors.New(strings.Replace(faults[0].Pointer, "/parameters", "inputSchema", 1) + " " + faults[0].Detail)
@@ -299,17 +299,17 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 	case t.Refused != "":
 		return tool, errors.New(t.Refused)
 	case t.Execution.TaskSupport == "required":
-		return tool, errors.New("its server carries it out as a task of its own alone, which we do not ask for")
+		return tool, errors.New("its server runs it only as a task, which Earshot does not support")
 	case !namePattern.MatchString(tool.Name):
 		return tool, errors.New("a name has 1 to 64 letters")
 	case tool.Name == CatchAll:
-		return tool, errors.New("a tool of that name takes every message that nothing else matches, and no server decides that")
+		return tool, errors.New("a tool of that name takes every message that nothing else matches, so that a server may not offer it")
 	case !parameters.Present(t.InputSchema):
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.InputSchema); err != nil || compact.Bytes()[0] != '{' {
-		return tool, errors.New("its inputSchema is no object")
+		return tool, errors.New("its inputSchema is not an object")
 	}
 	tool.Parameters = compact.Bytes()
 

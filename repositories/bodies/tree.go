@@ -53,7 +53,7 @@ func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 		if _, err = r.decoder.Token(); errors.Is(err, io.EOF) {
 			return tree, r.faults, ""
 		}
-		err = cmp.Or(err, errors.New("there is more after the value"))
+		err = cmp.Or(err, errors.New("text follows the value"))
 	}
 	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err), Meant: fault.Meant{Code: fault.Malformed}}}, ""
 }

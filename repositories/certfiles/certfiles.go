@@ -51,7 +51,7 @@ func (f Files) Check(service string, now time.Time) error {
 	case err != nil:
 		fault("cert", "%w; %s must be its private key", err, Setting(service, "key"))
 	case now.After(pair.Leaf.NotAfter):
-		fault("cert", "the certificate in %q has ended on %s: name one that is valid", f.Cert, pair.Leaf.NotAfter.Format(time.DateOnly))
+		fault("cert", "the certificate in %q expired on %s: name one that is valid", f.Cert, pair.Leaf.NotAfter.Format(time.DateOnly))
 	}
 	return errors.Join(faults...)
 }
@@ -69,7 +69,7 @@ func (f Files) Authorities() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%q holds no certificate in PEM: name a file with those of the authorities", f.CA)
+		return nil, fmt.Errorf("%q has no certificate in PEM: name a file with the certificates of the authorities", f.CA)
 	}
 	return pool, nil
 }
@@ -119,7 +119,7 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%w; name a file that this user may read", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is no regular file: it is read at each connection", path)
+		return nil, fmt.Errorf("%q is not a regular file; the file is read again at each connection", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxSize {
-		return nil, fmt.Errorf("%q has more than %d bytes: it is another file", path, maxSize)
+		return nil, fmt.Errorf("%q has more than %d bytes: it is not a certificate or key", path, maxSize)
 	}
 	return text, nil
 }

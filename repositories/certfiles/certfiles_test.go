@@ -42,7 +42,7 @@ func TestAllFaultsOfTheFilesAreNamedAtOnce(t *testing.T) {
 	require.NoError(t, os.Remove(files.Key))
 	err := files.Check("NATS", noon)
 	require.ErrorContains(t, err, "NATS_CA_FILE (--nats-ca-file): ")
-	require.ErrorContains(t, err, "holds no certificate in PEM")
+	require.ErrorContains(t, err, "has no certificate in PEM")
 	require.ErrorContains(t, err, "NATS_KEY_FILE (--nats-key-file): ")
 	require.NotContains(t, err.Error(), "NATS_CERT_FILE")
 	_, err = files.Config(&tls.Config{})
@@ -65,7 +65,7 @@ func TestEndedCertificateIsRefusedWithItsDay(t *testing.T) {
 	t.Parallel()
 	authority, folder := certtest.New(t, noon), t.TempDir()
 	files := authority.Write(folder, authority.IssueUntil("old", noon.Add(-time.Hour)))
-	require.ErrorContains(t, files.Check("NATS", noon), "has ended on 2026-11-22")
+	require.ErrorContains(t, files.Check("NATS", noon), "expired on 2026-11-22")
 	require.NoError(t, files.Check("NATS", noon.Add(-2*time.Hour)))
 }
 
@@ -76,7 +76,7 @@ func TestOnlySmallRegularFilesAreRead(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	require.NoError(t, os.WriteFile(long, []byte(strings.Repeat("x", 1<<20+1)), 0o600))
 	for path, says := range map[string]string{
-		pipe: "is no regular file", folder: "is no regular file", long: "has more than 1048576 bytes", filepath.Join(folder, "none"): "name a file that this user may read",
+		pipe: "is not a regular file", folder: "is not a regular file", long: "has more than 1048576 bytes", filepath.Join(folder, "none"): "name a file that this user may read",
 	} {
 		_, err := certfiles.Read(path)
 		require.ErrorContains(t, err, says)

@@ -114,7 +114,7 @@ func Unmarshal(raw []byte, into any) error {
 }
 
 // ErrMore is the error of a text with more after its value.
-var ErrMore = errors.New("not JSON: there is more after the value")
+var ErrMore = errors.New("not JSON: text follows the value")
 
 // Decode reads one JSON value and keeps its numbers as written.
 func Decode(raw []byte) (any, error) {

@@ -83,7 +83,7 @@ func (c *collector) newDocument(kind, term string, name, body *node) *document {
 		d.body = body.with(id, name) // the decoder reports its faults
 	case id != "":
 	case name == nil:
-		c.faults.add(body.at, "%s has no name", article+term)
+		c.faults.add(body.at, "%s needs a name", article+term)
 	case !ok:
 		c.faults.add(name.at, "the name of %s is %s; it must be a text", article+term, name.kind)
 	default:

@@ -199,7 +199,7 @@ func TestScalarsAreReadAsYAMLSays(t *testing.T) {
 
 func TestWhatYAMLCanSayAndJSONCannotIsAFault(t *testing.T) {
 	for value, want := range map[string]string{
-		".inf": ".inf is no number that JSON can hold", "*nowhere": "the alias *nowhere names nothing that stands before it",
+		".inf": ".inf is not a number in JSON", "*nowhere": "the alias *nowhere names nothing that stands before it",
 		"!custom x": "the tag !custom has no meaning here", "{<<: 5}": "<< merges maps, and this is a number", "&a [*a]": "the alias *a names nothing",
 		"{[1]: 2}": "",
 	} {
@@ -246,18 +246,25 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 	}{
 		"an empty file":     {"", []string{`t.yaml:1:1: the file is empty; it defines nothing`}},
 		"only a comment":    {"# nothing\n---\n", []string{`t.yaml:1:1: the file is empty; it defines nothing`}},
-		"a text":            {"tools", []string{`t.yaml:1:1: holds a text, where a map or a list of definitions is wanted`}},
+		"a text":            {"tools", []string{`t.yaml:1:1: is a text; a file must hold a map or a list of definitions`}},
 		"an unknown kind":   {"kind: tol\nname: x\n", []string{`t.yaml:1:7: unknown kind "tol": app, module, authService, source, tool, repository, toolset, group, test; did you mean "tool"?`}},
 		"a kind of no word": {"kind: [tool]\n", []string{`t.yaml:1:7: kind is a list; it must be a word, as in kind: tool`}},
-		"no kind":           {"name: x\ndescription: y\n", []string{`t.yaml:1:1: has no kind; every document says what it is, as in kind: tool`}},
+		"no kind":           {"name: x\ndescription: y\n", []string{`t.yaml:1:1: has no kind; every document needs one, as kind: tool`}},
 		"marks": {"kind: tool\nname: x\nschema: [{parameter: people, type: integer}]\nexamples:\n- a table\n- '[two](people), [noon](time)'\n", []string{
-			`t.yaml:6:3: tool "x": examples/1: "noon" is marked as "time", which is no parameter of the tool`}},
+			`t.yaml:6:3: tool "x": examples/1: "noon" is marked as "time", which is not a parameter of the tool`}},
+		"an OpenAPI document": {"openapi: 3.1.0\ninfo: {title: t}\n", []string{
+			`t.yaml:1:1: is an OpenAPI document; make tools of it with: earshot import openapi t.yaml`}},
+		"a function of OpenAI": {"type: function\nfunction: {name: x}\n", []string{
+			`t.yaml:1:1: has no kind; for a function of OpenAI, write kind: tool beside function`}},
+		"an app with an id": {"kind: app\nname: My clinic\nappId: clinic\n", []string{
+			`t.yaml:2:7: the name of the app "My clinic" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
+			`t.yaml:3:8: the id of an app is its name; write name, and leave appId out`}},
 		"an unknown section": {"tols:\n  a: {}\ntools:\n  b: {}\n", []string{
 			`t.yaml:1:1: unknown section "tols"; did you mean "tools"?`}},
 		"no known section": {"tols:\n  a: {}\n", []string{
-			`t.yaml:1:1: "tols" is no section of a file of tools: sources, authServices, tools, toolsets, groups, prompts, embeddingModels, resources, resourceTemplates; did you mean "tools"?`}},
+			`t.yaml:1:1: unknown section "tols"; the sections of a file are sources, authServices, tools, toolsets, groups, prompts, embeddingModels, resources, resourceTemplates; did you mean "tools"?`}},
 		"a body of REST": {"tools:\n- name: x\n", []string{
-			`t.yaml:1:1: "tools" is a list here, and a section of a file is an object by name; a body of REST is a document with kind: repository beside it`}},
+			`t.yaml:1:1: "tools" is a list, but a section of a file is a map with a name for each entry; for the body of a REST call, add kind: repository beside it`}},
 		"a section that is no map": {"sources:\ntools:\n  a: {}\n", []string{`t.yaml:1:1: section "sources" is null; it must be a map of names`}},
 		"entries that are no maps": {"tools:\n  a: 5\n  b:\n", []string{
 			`t.yaml:2:3: tool "a" is a number; it must be a map`, `t.yaml:3:3: tool "b" is null; it must be a map`}},
@@ -265,7 +272,7 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 			`t.yaml:3:5: kind is the older word for type, and type is given as well on line 4`,
 			`t.yaml:4:11: tool "a": type: "y"`}},
 		"documents without a name": {"kind: toolset\n---\nkind: repository\ntools: []\n---\nkind: app\n---\nkind: tool\n---\nkind: repository\nname: [x]\n---\nkind: app\nname: ''\n", []string{
-			`t.yaml:1:1: a toolset has no name`, `t.yaml:3:1: a repository has no name`, `t.yaml:6:1: an app has no name`,
+			`t.yaml:1:1: a toolset needs a name`, `t.yaml:3:1: a repository needs a name`, `t.yaml:6:1: an app needs a name`,
 			`t.yaml:8:1: tool: name: is missing`, `t.yaml:11:7: the name of a repository is a list; it must be a text`,
 			`t.yaml:13:1: app is a second app`, `t.yaml:14:7: the name of an app is empty`}},
 		"a repository": {"kind: repository\nname: a b\ntools: [x, {name: y}, x, z]\noption: {}\n---\nkind: tool\nname: x\n", []string{
@@ -288,18 +295,18 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 			`t.yaml:4:1: "url" is given twice in one map, first on line 3`, `t.yaml:6:1: "parameters" is given twice in one map, first on line 5`}},
 		"what the decoders find": {"kind: tool\nname: x\nschema:\n- parameter: a\n  type: strng\n- type: string\n  parameter: b\n  minvalue: 5\nurl: https://x/:c\n", []string{
 			`t.yaml:5:9: tool "x": schema/0/type: "strng" is not one of`, `t.yaml:8:3: tool "x": schema/1/minvalue: unknown field "minvalue"; did you mean "minValue"?`,
-			`t.yaml:9:6: tool "x": url: :c names no parameter of the tool`}},
+			`t.yaml:9:6: tool "x": url: :c is not a parameter of the tool`}},
 		"parameters in braces": {"kind: tool\nname: x\nschema: [{parameter: day, type: string}]\nrequest:\n  url: https://x/{day}\n---\nkind: tool\nname: y\nurl: https://x/{day}/:dya\nschema: [{parameter: day, type: string}]\n---\n" +
 			"kind: tool\nname: z\ntype: http\nsource: s\nmethod: GET\npath: a/{day}\npathParams: [{name: day, type: string, description: d}]\n---\nkind: source\nname: s\ntype: http\nbaseUrl: https://x/\n", []string{
 			`t.yaml:5:8: tool "x": request/url: {day} is not filled in: write :day; write %7B and %7D for braces that are meant as they are`,
-			`t.yaml:9:6: tool "y": url: :dya names no parameter of the tool`, `t.yaml:9:6: tool "y": url: {day} is not filled in: write :day`,
+			`t.yaml:9:6: tool "y": url: :dya is not a parameter of the tool`, `t.yaml:9:6: tool "y": url: {day} is not filled in: write :day`,
 			`t.yaml:17:7: tool "z": path: {day} is not filled in: write {{.day}}`}},
 		"what holds a trigger back": {"kind: tool\nname: x\nsettle: 800\ncancelOnNext: true\nconfirm: allways\ndedupe:\n  by: [n]\nanswer: {within: 25h}\nurl: https://x/\n", []string{
 			`t.yaml:3:9: tool "x": settle: "800" is not a duration as "800ms": a number with a unit, of ms, s, m and h`,
 			`t.yaml:5:10: tool "x": confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
 			`t.yaml:6:1: tool "x": dedupe/within: is missing`,
-			`t.yaml:7:8: tool "x": dedupe/by/0: "n" is no parameter of the tool`,
-			`t.yaml:8:1: tool "x": answer: is given beside url: a subscriber answers`,
+			`t.yaml:7:8: tool "x": dedupe/by/0: "n" is not a parameter of the tool`,
+			`t.yaml:8:1: tool "x": answer: excludes url: with answer, a subscriber answers`,
 			`t.yaml:8:18: tool "x": answer/within: "25h" is out of range: more than 0 and at most 24h`}},
 		"malformed YAML in one document of several": {"kind: tool\nname: a\nx: [1\n---\nkind: tol\n---\nkind: tool\nname: b\n\turl: c\n", []string{
 			`t.yaml:3:4: malformed YAML: sequence end token ']' not found`, `t.yaml:5:7: unknown kind "tol"`, `t.yaml:9:1: malformed YAML: `}},
@@ -350,7 +357,7 @@ func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
 	_, err := files.Read([]string{"bytes.yaml", "long.yaml", "private.yaml"}, files.Options{Lookup: variables()})
 	require.Equal(t, []string{
 		`bytes.yaml: is not UTF-8`, `long.yaml: is longer than 1048576 bytes; write several files`,
-		`private.yaml:2:7: holds a character of the private plane U+F0000, which means nothing to anybody else`,
+		`private.yaml:2:7: holds a character of the private plane U+F0000, which is reserved for Earshot itself; remove it`,
 	}, faults(t, err))
 	_, err = files.Read([]string{t.TempDir()}, files.Options{Lookup: variables()})
 	require.ErrorContains(t, err, "the folder has no *.yaml and no *.yml")

@@ -279,7 +279,7 @@ func TestFaultsOfASermasFolder(t *testing.T) {
 		`tools.yaml:2:3: tool "a": descripton: unknown field "descripton"; did you mean "description"?`,
 		`tools.yaml:3:3: tool: name: is missing`,
 		`tools.yaml:4:3: is a number; a list holds tools or modules, each a map`,
-		`tools.yaml:5:3: a document with a kind stands by itself, with --- before it, and in no list`,
+		`tools.yaml:5:3: a document with a kind cannot be in a list; write it by itself, after a line ---`,
 	}, faults(t, err))
 }
 
@@ -290,7 +290,7 @@ func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
 	})
 	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
 	require.NoError(t, err)
-	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`}, faults(t, set.Check()))
+	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that no token can be obtained; add tokenUrl to the module`}, faults(t, set.Check()))
 }
 
 // TestWhatSermasWritesIsRead: SERMAS writes every known field, empty if unset.
@@ -311,7 +311,7 @@ func TestWhatSermasWritesIsRead(t *testing.T) {
 	require.Equal(t, []string{
 		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
 		`modules.yaml:1:13: module "spare" is left out: no tool calls with it, and it has no secret`,
-		`more.yaml:7:3: tool "desk": request: has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`,
+		`more.yaml:7:3: tool "desk": request: has headers and no auth: its calls authenticate with these headers only, as with auth "none"; set auth to "none" to confirm that, or give basic, bearer or moduleId`,
 		`settings.yaml:3:14: the model "azure_openai/gpt-4o" is left out: azure_openai is asked through variables of the service; set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL`,
 	}, lines(set.Notes))
 	require.NoError(t, set.Check())
@@ -356,7 +356,7 @@ tools: [hotels, rows, ping]
 func TestSourcesOfACloudAreReachedByTheirHost(t *testing.T) {
 	folder(t, map[string]string{"t.yaml": cloudFile})
 	set, err := files.Read([]string{"t.yaml"}, files.Options{Lookup: variables()})
-	require.EqualError(t, set.JoinCheck(err), `t.yaml:3:7: source "my-pg": type: "cloud-sql-postgres" is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set MY_PG_HOST
+	require.EqualError(t, set.JoinCheck(err), `t.yaml:3:7: source "my-pg": type: "cloud-sql-postgres" is reached by its host, not through a connector: add host (the address of the instance, or 127.0.0.1 with its auth proxy on this machine), or set MY_PG_HOST
 t.yaml:19:7: source "span": type: "spanner" is not a supported type of source: postgres, mysql, sqlite, http or mcp
 t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: http, mcp, postgres-sql, mysql-sql, sqlite-sql, postgres-execute-sql, mysql-execute-sql, sqlite-execute-sql, postgres-list-tables or mysql-list-tables; a tool without a type fires an event and calls its url`)
 
@@ -412,7 +412,7 @@ func TestPrebuiltToolsNeedTheVariablesOfToolbox(t *testing.T) {
 		require.ErrorContains(t, err, strings.Fields(needs)[0])
 	}
 	_, err := files.Read([]string{files.Prebuilt + "postgre"}, files.Options{})
-	require.ErrorContains(t, err, `there is no such prebuilt: postgres, mysql or sqlite; did you mean "postgres"?`)
+	require.ErrorContains(t, err, `unknown prebuilt; it must be postgres, mysql or sqlite; did you mean "postgres"?`)
 }
 
 func TestOpenTemplateParametersAreNoted(t *testing.T) {

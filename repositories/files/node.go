@@ -246,7 +246,7 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 		if _, err = r.decoder.Token(); errors.Is(err, io.EOF) {
 			return value
 		}
-		err = errors.New("there is more after the value")
+		err = errors.New("text follows the value")
 	}
 	offset := r.decoder.InputOffset()
 	var discarded any

@@ -127,7 +127,7 @@ func renderAll(documents []*node) string {
 
 func (im *openapi) readRoot(values []*node) bool {
 	if len(values) != 1 || values[0].kind != objectValue {
-		im.faults.add(position{im.file, 1, 1}, "is no OpenAPI document: that is one object with openapi, info and paths")
+		im.faults.add(position{im.file, 1, 1}, "is not an OpenAPI document, which is one object with openapi, info and paths")
 		return false
 	}
 	if im.root = im.applyOverlays(values[0]); len(im.faults) > 0 {
@@ -136,10 +136,13 @@ func (im *openapi) readRoot(values []*node) bool {
 	version := im.root.textOf("openapi")
 	switch old := im.root.field("swagger"); {
 	case old != nil:
-		im.faults.add(old.at, "is Swagger 2.0, which is not read: convert it to OpenAPI 3 first")
+		im.faults.add(old.at, "is Swagger 2.0, which is not supported: convert it to OpenAPI 3 first")
+		return false
+	case im.root.field("openapi") == nil:
+		im.faults.add(im.root.at, "is not an OpenAPI document: it has no field openapi, as openapi: 3.1.0")
 		return false
 	case !slices.ContainsFunc([]string{"3.0.", "3.1.", "3.2."}, func(known string) bool { return strings.HasPrefix(version+".", known) }):
-		im.faults.add(im.root.at, "has openapi %s; versions 3.0, 3.1 and 3.2 are read", fault.Show(version))
+		im.faults.add(im.root.at, "has openapi %s; supported are 3.0, 3.1 and 3.2", fault.Show(version))
 		return false
 	}
 
@@ -177,7 +180,7 @@ func (im *openapi) readRoot(values []*node) bool {
 func (im *openapi) operations() {
 	paths := im.root.get("paths")
 	if paths == nil || len(paths.fields) == 0 {
-		im.faults.add(im.root.at, "has no paths, of which tools could be made")
+		im.faults.add(im.root.at, "has no paths to make tools from")
 		return
 	}
 	for _, path := range paths.fields {

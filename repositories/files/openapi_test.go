@@ -150,11 +150,12 @@ func TestWhatCannotBeCarriedOverIsSaid(t *testing.T) {
 
 func TestFaultsOfADocumentHaveTheirPlaces(t *testing.T) {
 	for document, want := range map[string]string{
-		"":               "-:1:1: is no OpenAPI document",
-		"[1]":            "-:1:1: is no OpenAPI document",
+		"":               "-:1:1: is not an OpenAPI document",
+		"[1]":            "-:1:1: is not an OpenAPI document",
 		"a: 1\nb: [":     "-:2:",
 		"swagger: '2.0'": "-:1:1: is Swagger 2.0",
-		"openapi: 4.0.0": `has openapi "4.0.0"; versions 3.0, 3.1 and 3.2 are read`,
+		"sources: {}":    "-:1:1: is not an OpenAPI document: it has no field openapi, as openapi: 3.1.0",
+		"openapi: 4.0.0": `has openapi "4.0.0"; supported are 3.0, 3.1 and 3.2`,
 		"openapi: 3.0.0": "has no paths",
 		"openapi: 3.0.0\npaths:\n  /a: {head: {}}":                                                                    "-:3:3: has no operation that can be a tool",
 		"openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n      - $ref: '#/components/parameters/x'":       `-:6:15: refers to "#/components/parameters/x", and there is no "components"`,

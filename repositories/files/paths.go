@@ -199,7 +199,7 @@ func (o Options) load(name string) (string, error) {
 	}
 	source, err := prebuiltFiles.ReadFile("prebuilt/" + prebuilt + ".yaml")
 	if err != nil {
-		return "", fmt.Errorf("there is no such prebuilt: %s%s", fault.OneOf(prebuiltNames), fault.DidYouMean(prebuilt, prebuiltNames))
+		return "", fmt.Errorf("unknown prebuilt; it must be %s%s", fault.OneOf(prebuiltNames), fault.DidYouMean(prebuilt, prebuiltNames))
 	}
 	return string(source), nil
 }
@@ -218,7 +218,7 @@ func readSource(path string, stdin io.Reader, most int, hint string) (string, er
 		case err != nil:
 			return "", err
 		case !info.Mode().IsRegular(): // a pipe or a device may never end
-			return "", errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
+			return "", errors.New("is not a regular file; to read the output of a program, use standard input, as in: program | earshot … -f -")
 		}
 		from = file
 	} else if stdin == nil {

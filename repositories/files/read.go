@@ -111,7 +111,7 @@ func (c *collector) readSource(name, source string) {
 		case value.kind == listValue:
 			c.sermasList(base, value)
 		case value.kind != objectValue:
-			c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
+			c.faults.add(value.at, "is %s; a file must hold a map or a list of definitions", value.kind)
 		case value.field("kind") != nil:
 			c.readFlat(value)
 		case value.field("chat") != nil && (c.readTests || c.keepUnused):
@@ -127,14 +127,18 @@ func (c *collector) readSource(name, source string) {
 		case base == kindSettings:
 			c.add(&document{kind: kindSettings, term: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
 		case value.field("name") != nil || len(value.fields) == 0:
-			c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
+			c.faults.add(value.at, "has no kind; every document needs one, as kind: tool")
+		case value.field("openapi") != nil || value.field("swagger") != nil:
+			c.faults.add(value.at, "is an OpenAPI document; make tools of it with: earshot import openapi %s", name)
+		case value.field("function") != nil:
+			c.faults.add(value.at, "has no kind; for a function of OpenAI, write kind: tool beside function")
 		default:
 			for _, f := range value.fields {
 				if slices.Contains(sectionNames, f.name) {
-					c.faults.add(f.at, "%q is a list here, and a section of a file is an object by name; a body of REST is a document with kind: repository beside it", f.name)
+					c.faults.add(f.at, "%q is a list, but a section of a file is a map with a name for each entry; for the body of a REST call, add kind: repository beside it", f.name)
 					continue
 				}
-				c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
+				c.faults.add(f.at, "unknown section %q; the sections of a file are %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
 					fault.DidYouMean(f.name, sectionNames))
 			}
 		}
@@ -155,7 +159,7 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 		return nil
 	}
 	if at := strings.IndexFunc(source, func(r rune) bool { return r >= markFirst && r <= markLast }); at >= 0 {
-		faults.add(newCursor(name).advance(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
+		faults.add(newCursor(name).advance(source, at), "holds a character of the private plane U+F0000, which is reserved for Earshot itself; remove it")
 		return nil
 	}
 	var values []*node

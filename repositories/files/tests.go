@@ -96,7 +96,7 @@ func (c *collector) readTest(d *document) {
 				r.test.TimeZone, err = content, locale.CheckZone(content)
 			case "now":
 				if r.test.Now, err = time.Parse(time.RFC3339, content); err != nil {
-					err = fmt.Errorf("%q is no time of RFC 3339, as in 2026-11-20T09:30:00+01:00", fault.Clip(content))
+					err = fmt.Errorf("%q is not a time of RFC 3339, as 2026-11-20T09:30:00+01:00", fault.Clip(content))
 				}
 			}
 			if content != "" && err != nil {
@@ -185,7 +185,7 @@ func (r testParser) chat(value *node) {
 func (r testParser) expectations(f field) {
 	last := len(r.test.Chat) - 1
 	if last < 0 || r.test.Chat[last].Agent {
-		r.fault(f.at, "expect stands behind no message of the user: nothing is expected of what an agent says")
+		r.fault(f.at, "expect must follow a message of the user: an agent's message fires nothing")
 		return
 	}
 	items := []*node{f.value}
@@ -243,7 +243,7 @@ func (r testParser) expectation(value *node) (expectation Expectation, ok bool) 
 	}
 	switch {
 	case outcomes != 1:
-		r.fault(expectation.at, "expect says one of tool, rejected and none, and this one %d of them; several in a row are all expected", outcomes)
+		r.fault(expectation.at, "expect needs exactly one of tool, rejected and none, and this one has %d; for several tools, write several expects in a row", outcomes)
 	case expectation.Values != nil && expectation.Tool == "":
 		r.fault(expectation.at, "values goes with tool")
 	case expectation.Missing != nil && expectation.Rejected == "":

@@ -52,9 +52,18 @@ func (c *collector) readFlat(value *node) {
 	d := c.newDocument(kind, as, name, body)
 	d.legacy = word != kind
 	if kind == kindApp { // a document's name is the id, and its displayName the name
+		if id := body.field("appId"); id != nil && !sameText(id.value, d.name) {
+			c.faults.add(id.value.at, "the id of an app is its name; write name, and leave appId out")
+			body = body.without("appId")
+		}
 		d.body = renamed(body.without("description", "public"), "displayName", "name")
 	}
 	c.classify(d)
+}
+
+func sameText(value *node, text string) bool {
+	given, ok := value.scalarText()
+	return ok && given == text
 }
 
 func renamed(value *node, from, to string) *node {
@@ -186,7 +195,7 @@ func (c *collector) classify(d *document) {
 				}
 			}
 			if body.get("host") == nil {
-				c.unsupported(d, fmt.Errorf("%q is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set %s_HOST",
+				c.unsupported(d, fmt.Errorf("%q is reached by its host, not through a connector: add host (the address of the instance, or 127.0.0.1 with its auth proxy on this machine), or set %s_HOST",
 					fault.Clip(kind), variable))
 				return
 			}
@@ -336,7 +345,7 @@ func (c *collector) sermasList(base string, value *node) {
 			continue
 		}
 		if kind := item.field("kind"); kind != nil {
-			c.faults.add(kind.at, "a document with a kind stands by itself, with --- before it, and in no list")
+			c.faults.add(kind.at, "a document with a kind cannot be in a list; write it by itself, after a line ---")
 			continue
 		}
 		tool := c.newDocument(kindTool, kindTool, nameOf(kindTool, item), item.without("name", "public", "supports"))

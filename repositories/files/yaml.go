@@ -368,7 +368,7 @@ func resolve(plain string, at position) (*node, error) {
 	case "false", "False", "FALSE":
 		return typed(booleanValue, "false")
 	case ".inf", ".Inf", ".INF", "+.inf", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
-		return value, fmt.Errorf("%s is no number that JSON can hold", plain)
+		return value, fmt.Errorf("%s is not a number in JSON", plain)
 	}
 	if exactjson.NumberPattern.MatchString(plain) { // the YAML parser reads 1e3 and long integers as texts
 		return typed(numberValue, plain)

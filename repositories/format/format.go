@@ -82,7 +82,7 @@ func read(ctx context.Context, db *keyspace.DB) (mark, error) {
 			continue
 		}
 		if *into, err = strconv.Atoi(text); err != nil {
-			return mark{}, fmt.Errorf("%w: %s says %s %q, which is no number", ErrNewer, keyspace.Format, name, text)
+			return mark{}, fmt.Errorf("%w: %s has %s %q, which is not a number", ErrNewer, keyspace.Format, name, text)
 		}
 	}
 	return m, nil

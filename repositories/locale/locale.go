@@ -57,7 +57,7 @@ func zone(name string) (*time.Location, error) {
 		return known.(*time.Location), nil
 	}
 	if path.Clean(name) != name { // one of any number of paths to the file of a zone, as Europe//Berlin
-		return nil, fmt.Errorf("%q is no name of a zone", name)
+		return nil, fmt.Errorf("%q is not the name of a zone", name)
 	}
 	found, err := time.LoadLocation(name)
 	if err == nil {

@@ -32,7 +32,7 @@ var reasons = []struct {
 	{one(context.DeadlineExceeded), "it did not answer in time"},
 	{func(err error) bool { slow, is := errors.AsType[net.Error](err); return is && slow.Timeout() }, "it did not answer in time"},
 	{as[x509.HostnameError], "its certificate is for another name"},
-	{as[x509.UnknownAuthorityError], "its certificate is signed by nobody who is trusted"},
+	{as[x509.UnknownAuthorityError], "its certificate is signed by an unknown authority"},
 	{as[*tls.CertificateVerificationError], "its certificate is not valid"},
 	{as[tls.AlertError], "it does not speak TLS as we do"},
 	{as[tls.RecordHeaderError], "it does not speak TLS as we do"},

@@ -259,7 +259,7 @@ func (f *faultCollector) entries(field string, entries []entry, p *compiledParam
 			f.of.odd.Add(f.at+fault.Point(field, i), "%s", noted)
 		}
 		if e.given == any("") && field == "excludedValues" && !whole {
-			f.faults.Add(f.at+fault.Point(field, i), `the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`)
+			f.faults.Add(f.at+fault.Point(field, i), `the empty text matches a part of every value and excludes all; "^$" excludes the empty value`)
 		}
 	}
 	if apt {
@@ -362,7 +362,7 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 // unfillable reports a required parameter that can never be filled.
 func (f *faultCollector) unfillable(p *compiledParameter) {
 	if p.ignored && p.required && p.static == nil && p.fallback == nil && len(p.claims) == 0 {
-		f.add("ignore", "nobody fills the parameter: it is required and ignored; give it a value or a default")
+		f.add("ignore", "the parameter is required and ignored, so that it never gets a value; give it a value or a default")
 	}
 	if len(p.claims) > 0 && p.static != nil {
 		f.add("value", "stands against authServices: the value comes from one or the other")

@@ -265,7 +265,7 @@ func TestDecodeValuesTakesOneObject(t *testing.T) {
 		require.Equal(t, want, marshalled(t, values(t, text)))
 	}
 	for text, want := range map[string]string{
-		`[1]`: "an object of names and values", `"x"`: "an object", `{"a":1} x`: "not JSON", `{"a":1}{}`: "more after", `{a}`: "not JSON",
+		`[1]`: "an object with names and values", `"x"`: "an object", `{"a":1} x`: "not JSON", `{"a":1}{}`: "text follows", `{a}`: "not JSON",
 	} {
 		_, err := parameters.DecodeValues([]byte(text))
 		require.ErrorContains(t, err, want, text)
@@ -308,9 +308,9 @@ func TestDefinitionsThatCanNeverBeSatisfiedAreRefused(t *testing.T) {
 		"scalars allowed for an array":  {`"type":"array","items":{"type":"string"},"allowedValues":["a"]`, `/allowedValues: none of them is an array, which is the type of the parameter; rules about its members stand on items`},
 		"excluded of another type":      {`"type":"string","excludedValues":[1]`, `/excludedValues: none of them is a string, which is the type of the parameter`},
 		"nothing allowed within bounds": {`"type":"integer","allowedValues":[1,2],"minValue":5`, `/allowedValues: no allowed value passes the other rules: 2 is under the minimum of 5`},
-		"everything excluded":           {`"type":"string","excludedValues":[""]`, `/excludedValues/0: the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`},
+		"everything excluded":           {`"type":"string","excludedValues":[""]`, `/excludedValues/0: the empty text matches a part of every value and excludes all; "^$" excludes the empty value`},
 		"huge once written out":         {`"type":"string","allowedValues":["x{900}y{900}z{900}"]`, "/allowedValues/0: the regular expression \"x{900}y{900}z{900}\" does not compile as RE2: it is too large once its repetitions are written out"},
-		"ignored and required":          {`"type":"string","ignore":true,"required":true`, `/ignore: nobody fills the parameter: it is required and ignored; give it a value or a default`},
+		"ignored and required":          {`"type":"string","ignore":true,"required":true`, `/ignore: the parameter is required and ignored, so that it never gets a value; give it a value or a default`},
 		"value and claim":               {`"type":"string","value":"x","authServices":[{"name":"g","field":"sub"}]`, `/value: stands against authServices: the value comes from one or the other`},
 		"claim without field":           {`"type":"string","authServices":[{"name":"g"}]`, `/authServices/0/field: is missing`},
 		"unknown field":                 {`"type":"string","allowedValue":["a"]`, `/allowedValue: unknown field "allowedValue"; did you mean "allowedValues"?`},

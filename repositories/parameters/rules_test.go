@@ -356,7 +356,7 @@ func TestControlCharactersArePastedNowhere(t *testing.T) {
 		require.Equal(t, c.want == "", err == nil, "a static %s: %v", c.value, err)
 	}
 	_, err := decodeOne(`"type":"sqlite-sql","source":"db","statement":"select 1 \u0000 from x"`)
-	require.ErrorContains(t, err, "/tools/0/statement: has a zero byte")
+	require.ErrorContains(t, err, "/tools/0/statement: has a NUL byte")
 }
 
 func TestWhatIsBoundMayHaveControlCharacters(t *testing.T) {

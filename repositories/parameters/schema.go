@@ -41,7 +41,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	case err != nil:
 		faults.Add(at, "%s", err)
 	case !isObject:
-		faults.Add(at, "is neither a list nor a JSON Schema object")
+		faults.Add(at, "must be a list or a JSON Schema object")
 	case len(flaws) > 0:
 		faults.Add(at, "%s", strings.TrimPrefix(flaws[0].at.String()+": "+flaws[0].detail, "."))
 	case values > maxSchemaValues || with.values.Add(int64(values)) > maxRepositoryValues:
@@ -52,7 +52,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	}
 	compiled, faults := compileSchema(document, with)
 	if named, given := document["type"]; len(faults) == 0 && given && named != "object" {
-		faults.Add(at+"/type", "is %s, and the values of a tool are an \"object\"", fault.Show(named))
+		faults.Add(at+"/type", "is %s; it must be \"object\", which holds the values of a tool", fault.Show(named))
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -72,7 +72,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 		found := newFaultCollector(&faults, p, at+fault.Point("properties", name))
 		one := compileProperty(name, properties[name], compiled.Properties[name], required[name], found)
 		if one.refusal != "" {
-			p.odd.Add(found.at+"/default", "counts as none: %s", one.refusal)
+			p.odd.Add(found.at+"/default", "is ignored: %s", one.refusal)
 		}
 		p.list = append(p.list, one)
 	}
@@ -219,7 +219,7 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	case err != nil:
 		faults.Add(at, "is not JSON Schema: %s", fault.Clip(strings.ReplaceAll(err.Error(), schemaURL, "parameters")))
 	case schemaCost(compiled) > maxSchemaCost:
-		faults.Add(at, "is too costly to check: its $ref, allOf, anyOf and oneOf multiply")
+		faults.Add(at, "is too costly to check: its combinations of $ref, allOf, anyOf and oneOf are too many")
 	}
 	if len(faults) == 0 {
 		annotate(compiled)

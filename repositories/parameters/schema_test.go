@@ -202,7 +202,7 @@ func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 	deep += `},"properties":{"x":{"$ref":"#/$defs/a20"}}}`
 	for schema, want := range map[string]string{
-		`{"type":"array"}`: `/tools/0/parameters/type: is "array", and the values of a tool are an "object"`,
+		`{"type":"array"}`: `/tools/0/parameters/type: is "array"; it must be "object", which holds the values of a tool`,
 		`{"type":"object","properties":{"a":{"type":"strin"}}}`:                      `/tools/0/parameters/properties/a/type: is not JSON Schema: "strin" is not one of "array", "boolean", "integer", "null", "number", "object", "string"`,
 		`{"type":"object","properties":{"a":{"minimum":"1"}}}`:                       `/tools/0/parameters/properties/a/minimum: is not JSON Schema: "1" is not a number`,
 		`{"type":"object","properties":{"a":{"$ref":"https://example.org/a.json"}}}`: `/tools/0/parameters: the reference to "https://example.org/a.json" is refused: a schema is complete in itself, with $defs`,
@@ -211,9 +211,9 @@ func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}}`:               `/tools/0/parameters: is not JSON Schema: json-pointer in "parameters#/$defs/none" not found`,
 		`{"type":"object","properties":{"a":{"pattern":"^(?!x)"}}}`:                  "/tools/0/parameters/properties/a/pattern: is not JSON Schema:",
 		`{"type":"object","properties":{"a":{"type":"integer","value":1.5}}}`:        `/tools/0/parameters/properties/a/value: 1.5 is not an integer`,
-		`{"type":"object","properties":{"a":{"ignore":true}},"required":["a"]}`:      `/tools/0/parameters/properties/a/ignore: nobody fills the parameter: it is required and ignored; give it a value or a default`,
+		`{"type":"object","properties":{"a":{"ignore":true}},"required":["a"]}`:      `/tools/0/parameters/properties/a/ignore: the parameter is required and ignored, so that it never gets a value; give it a value or a default`,
 		`{"type":"object","properties":{"a":{"ignore":"yes"}}}`:                      `/tools/0/parameters/properties/a: ignore and grounded are true or false, authServices a list of {"name","field"}`,
-		deep: `/tools/0/parameters: is too costly to check: its $ref, allOf, anyOf and oneOf multiply`,
+		deep: `/tools/0/parameters: is too costly to check: its combinations of $ref, allOf, anyOf and oneOf are too many`,
 	} {
 		_, faults := decoded(t, `"parameters":`+schema)
 		require.Len(t, faults, 1, schema)
@@ -259,11 +259,11 @@ func TestSchemaDefaultsAreUsedWhereTheSchemaTakesThem(t *testing.T) {
 // TestSchemasThatTakeNoValueAreNoted: real definitions have defaults beside their enum, and enums of another type.
 func TestSchemasThatTakeNoValueAreNoted(t *testing.T) {
 	for property, want := range map[string]string{
-		`{"type":"integer","default":"x"}`:                                                           `/default counts as none: "x" is not an integer`,
-		`{"type":"integer","default":99,"maximum":5}`:                                                `/default counts as none: 99 is above the maximum of 5`,
-		`{"enum":["p","q"],"default":"z"}`:                                                           `/default counts as none: "z" is not one of "p", "q"`,
+		`{"type":"integer","default":"x"}`:                                                           `/default is ignored: "x" is not an integer`,
+		`{"type":"integer","default":99,"maximum":5}`:                                                `/default is ignored: 99 is above the maximum of 5`,
+		`{"enum":["p","q"],"default":"z"}`:                                                           `/default is ignored: "z" is not one of "p", "q"`,
 		`{"type":"string","format":"time","default":"9:00"}`:                                         ``,
-		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default counts as none: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default is ignored: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
 		`{"type":"number","minimum":5,"maximum":1.50}`:                                               `/minimum is 5, above the maximum of 1.5: no value is left`,
 		`{"type":"array","items":{"type":"object","properties":{"a%/b":{"minimum":5,"maximum":1}}}}`: `/items/properties/a%~1b/minimum is 5, above the maximum of 1: no value is left`,
 		`{"type":"integer","enum":["a","b"]}`:                                                        `/enum leaves no value: "b" is not an integer`,

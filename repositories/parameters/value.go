@@ -30,7 +30,7 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 	case ok:
 		return object, nil
 	case value != nil:
-		return nil, fmt.Errorf("values are an object of names and values, not %s", fault.Show(value))
+		return nil, fmt.Errorf("values must be an object with names and values, not %s", fault.Show(value))
 	}
 	return map[string]any{}, nil
 }

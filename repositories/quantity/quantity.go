@@ -168,14 +168,14 @@ func decimals(numbers []*big.Rat) []json.Number {
 func (u Unit) Read(text string) (json.Number, error) {
 	amounts := u.Amounts(text)
 	if len(amounts) == 0 {
-		return "", fmt.Errorf("%s is no amount in %s, as in \"5 %s\"", fault.Show(text), u.name, u.name)
+		return "", fmt.Errorf("%s is not an amount in %s, as in \"5 %s\"", fault.Show(text), u.name, u.name)
 	}
 	first := amounts[0]
 	switch {
 	case first.Denied:
-		return "", fmt.Errorf("%s says what is not meant, and no amount", fault.Show(text))
+		return "", fmt.Errorf("%s is negated, and is not an amount", fault.Show(text))
 	case first.Range:
-		return "", fmt.Errorf("%s is a range, and one amount is wanted", fault.Show(text))
+		return "", fmt.Errorf("%s is a range; give one amount", fault.Show(text))
 	case len(amounts) > 1 || strings.Trim(text[:first.From]+text[first.To:], " \t\r\n.") != "":
 		return "", fmt.Errorf("%s is not one amount in %s alone", fault.Show(text), u.name)
 	case first.Bare():

@@ -33,7 +33,7 @@ type appWrites struct {
 }
 
 // errConflict means that another writer came first; retry repeats the write on the new state.
-var errConflict = errors.New("written by another at the same time")
+var errConflict = errors.New("another client wrote it at the same time")
 
 // asConflict turns the replies conflict and again of a script into errConflict.
 func asConflict(reply any, err error) error {

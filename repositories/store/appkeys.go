@@ -161,7 +161,7 @@ func (k *accessKeys) inherit(ctx context.Context, appID string, key *storedKey) 
 	}
 	key.Ancestors = strings.TrimSuffix(parent.Ancestors, "/") + "/" + parent.ID + "/"
 	if len(key.ancestorIDs()) > maxAncestors {
-		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, maxAncestors)
+		return fmt.Errorf("%w: a chain of keys that make keys has at most %d members; use a key earlier in the chain", repositories.ErrFull, maxAncestors)
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (k *accessKeys) addKey(ctx context.Context, appID string, key storedKey) er
 	case reply == "orphan":
 		return ErrKey
 	case reply == "full":
-		return fmt.Errorf("%w: app %q has %d keys, the most: revoke some", repositories.ErrFull, appID, maxKeys)
+		return fmt.Errorf("%w: app %q has %d keys, which is the limit: revoke some", repositories.ErrFull, appID, maxKeys)
 	}
 	return nil
 }

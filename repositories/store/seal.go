@@ -94,7 +94,7 @@ func (s *Sealer) seals(sealed string) bool {
 	return id == s.current
 }
 
-var errSealed = errors.New("a stored credential does not open")
+var errSealed = errors.New("a stored credential cannot be decrypted")
 
 // open decrypts the output of seal for the same app, field and destination.
 func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, error) {
@@ -366,7 +366,7 @@ func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
 }
 
 // errNotAdopted means that the replicas do not use the secret key yet.
-var errNotAdopted = errors.New("no replica was started with it as EARSHOT_SECRET_KEY yet")
+var errNotAdopted = errors.New("no replica has started with it as EARSHOT_SECRET_KEY yet")
 
 // dropMark drops the predecessor's mark if the newest mark is unchanged.
 //

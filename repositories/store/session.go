@@ -341,7 +341,7 @@ func (s *sessionRecords) readPutReply(session *repositories.Session, raw any, li
 		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: limit}
 	case "over":
 		var faults fault.List
-		faults.Add(fault.Point("expiresIn"), "counts from when the session began, which is longer ago: it would be over by now")
+		faults.Add(fault.Point("expiresIn"), "counts from the start of the session, so that the session would have expired already; give a longer time")
 		return false, faults.Err()
 	}
 	if reply[2] != "0" {
@@ -386,7 +386,7 @@ func (s *sessionRecords) readTemplates(ctx context.Context, session *repositorie
 			return nil, err
 		}
 		if !template.Options.Template {
-			faults.Add(field, "%q is no template, and in scope of every session as it is; options.template makes it one", id)
+			faults.Add(field, "%q is not a template, and is in scope of every session already; set options.template to make it one", id)
 		}
 		found = append(found, template)
 	}

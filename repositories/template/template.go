@@ -33,7 +33,7 @@ func Parse(text string, functions ...string) (*Template, error) {
 	tree.Mode = parse.SkipFuncCheck
 	set := map[string]*parse.Tree{}
 	if _, err := tree.Parse(text, "", "", set); err != nil {
-		return nil, fmt.Errorf("is no template: %s", strings.TrimPrefix(err.Error(), "template: template:"))
+		return nil, fmt.Errorf("is not a valid template: %s", strings.TrimPrefix(err.Error(), "template: template:"))
 	}
 	if len(set) > 1 {
 		return nil, fmt.Errorf("{{define}} and {{block}} are not supported")
@@ -100,7 +100,7 @@ func (c *checker) command(command *parse.CommandNode, piped bool) error {
 	name, ok := command.Args[0].(*parse.IdentifierNode)
 	switch {
 	case !ok && (len(command.Args) > 1 || piped):
-		return fmt.Errorf("{{%s}}: %s is no function", command, command.Args[0])
+		return fmt.Errorf("{{%s}}: %s is not a function", command, command.Args[0])
 	case ok && !slices.Contains(c.functions, name.Ident):
 		return fmt.Errorf("{{%s}}: there is no function %s; there are %s", command, name, strings.Join(c.functions, ", "))
 	case ok:
@@ -326,7 +326,7 @@ func call(function string, arguments []any) (any, error) {
 		texts := make([]string, len(list))
 		for i, member := range list {
 			if texts[i], ok = member.(string); !ok {
-				return nil, errors.New("array is for lists of strings, and one of these is none")
+				return nil, errors.New("array is for lists of strings, and an item is not a string")
 			}
 		}
 		return strings.Join(texts, ", "), nil

@@ -26,7 +26,7 @@ func (plain) Paste(value any) (string, error) {
 	case bool:
 		return map[bool]string{true: "yes", false: "no"}[value], nil
 	}
-	return "", errors.New("there is no value to paste")
+	return "", errors.New("the parameter has no value")
 }
 
 var all = []string{template.Array, template.ToJSON, template.PathEscape, template.QueryEscape}
@@ -73,8 +73,8 @@ func TestValuesArePasted(t *testing.T) {
 
 func TestWhatIsNotATemplateIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{`:                                  "is no template",
-		`{{.a`:                                "is no template",
+		`{{`:                                  "is not a valid template",
+		`{{.a`:                                "is not a valid template",
 		`{{.}}`:                               "{{.}} is not supported",
 		`{{array .}}`:                         "{{.}} is not supported",
 		`{{json .}}`:                          "there is no function json",
@@ -93,11 +93,11 @@ func TestWhatIsNotATemplateIsRefused(t *testing.T) {
 		`{{len .a}}`:                          "there is no function len",
 		`{{array}}`:                           "array does not take 0 arguments",
 		`{{array .a .b}}`:                     "array does not take 2 arguments",
-		`{{.a .b}}`:                           ".a is no function",
-		`{{.a | .b}}`:                         ".b is no function",
+		`{{.a .b}}`:                           ".a is not a function",
+		`{{.a | .b}}`:                         ".b is not a function",
 		`{{index .a "x"}}`:                    "index is for names",
 		`{{index . .a}}`:                      "index is for names",
-		`{{if}}x{{end}}`:                      "is no template",
+		`{{if}}x{{end}}`:                      "is not a valid template",
 		`{{if (index . 1)}}x{{end}}`:          "index is for names",
 		`{{if .a}}{{range .b}}{{end}}{{end}}`: "is not supported",
 		`{{if .a}}{{else}}{{$}}{{end}}`:       "is not supported",
@@ -115,9 +115,9 @@ func TestNamesAreThoseThatATemplateAsksFor(t *testing.T) {
 
 func TestFillSaysWhereAValueDoesNotFit(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{.gone}}`:         "{{.gone}}: there is no value to paste",
+		`{{.gone}}`:         "{{.gone}}: the parameter has no value",
 		`{{array .secret}}`: "{{array …}}: array is for lists of strings",
-		`{{array .mixed}}`:  "{{array …}}: array is for lists of strings, and one of these is none",
+		`{{array .mixed}}`:  "{{array …}}: array is for lists of strings, and an item is not a string",
 	} {
 		parsed, err := template.Parse(text, template.Array)
 		require.NoError(t, err)
