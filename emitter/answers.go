@@ -101,7 +101,7 @@ func (i *Intake) consume(ctx context.Context, handle AnswerHandler) (started boo
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("hear answers that are published: %w", err)
+		return false, fmt.Errorf("subscribe to published answers: %w", err)
 	}
 	consuming, err := consumer.Consume(func(message jetstream.Msg) { r.receive(ctx, message) }, jetstream.PullMaxMessages(4*maxConcurrent))
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *answerReader) process(ctx context.Context, message jetstream.Msg) error
 	var app, triggerID string
 	answer, err := effect.ReadAnswer(message.Data())
 	if words := strings.Split(message.Subject(), "."); len(words) != 3 {
-		err = errors.Join(errors.New("the subject is not answer.{appId}.{triggerId}"), err)
+		err = errors.Join(errors.New("the subject must be answer.{appId}.{triggerId}"), err)
 	} else { // only valid ids may become part of a key
 		app, triggerID = words[1], words[2]
 		err = errors.Join(repositories.CheckID("appId", app), repositories.CheckID("triggerId", triggerID), err)
@@ -272,7 +272,7 @@ func (i *Intake) eachAnswer(ctx context.Context, answers jetstream.Stream, subje
 func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	awaited, outcome := delivery.Awaited, effect.Unanswered()
 	if delivery.Kind != effect.KindAnswer || awaited == nil {
-		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %s of kind %q waits for no answer", delivery.ID, delivery.Kind))
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %s of kind %q does not wait for an answer", delivery.ID, delivery.Kind))
 	}
 	var answers jetstream.Stream
 	err := i.withStream(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {

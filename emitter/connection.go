@@ -258,10 +258,10 @@ func (l Login) Check(list string, now time.Time) error {
 			continue // CheckURLs reports it
 		}
 		if l.Creds != "" && parsed.User != nil {
-			faults = append(faults, fmt.Errorf("%s is set, and NATS URL %d holds a user or a token as well: leave one of them out", credsSetting, i+1))
+			faults = append(faults, fmt.Errorf("%s is set, and NATS URL %d also has a user or a token: leave one of them out", credsSetting, i+1))
 		}
 		if !l.TLS.Empty() && parsed.Scheme == "ws" {
-			faults = append(faults, fmt.Errorf("files for TLS to NATS are named, and NATS URL %d is ws://, without TLS: begin it with wss://", i+1))
+			faults = append(faults, fmt.Errorf("NATS_CA_FILE, NATS_CERT_FILE or NATS_KEY_FILE is set, but NATS URL %d is ws://, without TLS: begin it with wss://", i+1))
 		}
 	}
 	return errors.Join(faults...)
@@ -294,7 +294,7 @@ func checkCreds(path string, now time.Time) error {
 	case user.Subject != id:
 		return fmt.Errorf("%q holds the JWT of user %s and the seed of %s: they must be of the same user", path, user.Subject, id)
 	case user.Expires > 0 && now.Unix() >= user.Expires:
-		return fmt.Errorf("the user's JWT in %q has ended on %s: make new credentials", path, time.Unix(user.Expires, 0).UTC().Format(time.DateTime))
+		return fmt.Errorf("the user's JWT in %q expired on %s: make new credentials", path, time.Unix(user.Expires, 0).UTC().Format(time.DateTime))
 	}
 	return nil
 }

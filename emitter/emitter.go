@@ -94,7 +94,7 @@ var _ effect.Deliverer = (*Emitter)(nil)
 func Connect(list string, options Options) (*Emitter, error) {
 	o := options.withDefaults()
 	if o.Replicas < 0 || o.Replicas > 5 {
-		return nil, fmt.Errorf("%d replicas of the stream are not possible: 1 to 5, 3 in a cluster of three", o.Replicas)
+		return nil, fmt.Errorf("%d replicas of the stream are not possible; give 1 to 5, and no more than the cluster has servers", o.Replicas)
 	}
 	hosts, err := servers(list)
 	if err != nil {

@@ -81,7 +81,7 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 	return events, last, false, nil
 }
 
-var errNoEvents = errors.New("the stream has events and handed none out")
+var errNoEvents = errors.New("the stream has events, but delivered none")
 
 // kindOf returns the first two words of a subject.
 func kindOf(subject string) string {

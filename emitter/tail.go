@@ -213,10 +213,10 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 			wasBehind = false
 			continue
 		case last < position:
-			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, position)
+			return fmt.Errorf("stream %s was created again: it ends at %d, but was read up to %d", Stream, last, position)
 		case last > position && wasBehind:
 			if pending, err := t.emitter.pending(ctx, consumer); err != nil || pending > 0 {
-				return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, position)
+				return fmt.Errorf("stream %s continues to %d, but nothing came after %d", Stream, last, position)
 			}
 		}
 		wasBehind = last > position

@@ -82,21 +82,21 @@ func credentialsOf(app *repositories.App, request *repositories.Request, target 
 			return credentials{}, effect.Permanent(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, effect.Clip(request.ModuleID))
 		}
 		if !request.MayUse(module, target.Hostname()) {
-			return credentials{}, effect.Permanent(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", request.ModuleID, target.Hostname())
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "the hosts of module %q do not include %s; add it there, or have the tool written with a key that may change the app", request.ModuleID, target.Hostname())
 		}
 		g.kind, g.clientID, g.secret = repositories.GrantClientCredentials, module.OAuthClient(), module.Secret
 		g.tokenURL, g.audience, g.scopes = module.TokenURL, module.Audience, module.Scopes
 	default:
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", effect.Clip(method))
+		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth %q is not one of none, basic, bearer, module", effect.Clip(method))
 	}
 	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
+		return credentials{}, effect.Permanent(effect.ReasonAuth, "bearer.clientType %q is not one of %s, %s",
 			effect.Clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
 	}
 	endpoint, err := url.Parse(g.tokenURL)
 	refresh, bad := url.Parse(g.refreshURL)
 	if err != nil || !isHTTP(endpoint) || g.refreshURL != "" && (bad != nil || !isHTTP(refresh)) {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
+		return credentials{}, effect.Permanent(effect.ReasonAuth, "tokenUrl and refreshUrl must be http or https URLs with a host, as https://host/path")
 	}
 	g.server, g.host = endpoint.Scheme+"://"+endpoint.Host, endpoint.Hostname()
 	g.key = hashOf(g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(), g.tokenURL, g.refreshURL, g.audience, g.scopes)
@@ -283,7 +283,7 @@ func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err err
 }
 
 // errUnusable means a 2xx answer of a token endpoint without a usable token.
-var errUnusable = errors.New("the answer holds no usable access_token")
+var errUnusable = errors.New("the answer has no usable access_token")
 
 // fraction matches the fraction of an expires_in, which RFC 6749 allows as a number and oauth2 does not read.
 var fraction = regexp.MustCompile(`("expires_in"\s*:\s*"?\d+)\.\d+`)

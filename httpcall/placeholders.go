@@ -107,7 +107,7 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 			"the tool's url cannot be read; its scheme, host and port must be literal, as in https://host:8443/path/:param")
 	}
 	if !isHTTP(target) {
-		return nil, effect.Permanent(effect.ReasonRequest, "the tool's url has no http or https with a host; it must be as in https://host/path")
+		return nil, effect.Permanent(effect.ReasonRequest, "the tool's url must be an http or https URL with a host, as https://host/path")
 	}
 	segments, size := strings.Split(target.EscapedPath(), "/"), 0
 	for i := range segments {
@@ -139,7 +139,7 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 	}
 	target.RawPath, target.RawQuery, target.Fragment, target.RawFragment = path, query.String(), "", ""
 	if target.Path, err = url.PathUnescape(path); err != nil {
-		return nil, effect.Permanent(effect.ReasonRequest, "the path of the tool's url is not well escaped")
+		return nil, effect.Permanent(effect.ReasonRequest, "the path of the tool's url has an invalid percent escape")
 	}
 	return target, nil
 }
@@ -167,7 +167,7 @@ func (v *variables) fillSegment(segment string) (string, error) {
 	}
 	filled := b.String()
 	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || repositories.DotSegment(plain) != "") {
-		return "", effect.Permanent(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
+		return "", effect.Permanent(effect.ReasonRequest, "the value of parameter %q makes a segment of the url's path %q, which would change the path", last, plain)
 	}
 	return filled, nil
 }

@@ -89,7 +89,7 @@ func (p *preparedCall) prepareMCP(name string, extra *repositories.Request) (sou
 		return source, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", p.app.ID, effect.Clip(name))
 	}
 	if p.target, err = url.Parse(source.URL); err != nil || !isHTTP(p.target) {
-		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
+		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be an http or https URL with a host, as https://host/path", source.Name)
 	}
 	p.request = source.Request(extra)
 	return source, nil
@@ -133,10 +133,10 @@ func ownHeaders(configured repositories.Headers) (http.Header, error) {
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		value := configured[name].Reveal()
 		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, effect.Permanent(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", effect.Clip(name))
+			return nil, effect.Permanent(effect.ReasonRequest, "header %q of the tool is not a valid header name (RFC 9110 5.1)", effect.Clip(name))
 		}
 		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
-			return nil, effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
+			return nil, effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool has a line break or another control character", name)
 		}
 		if !repositories.IsOwnHeader(name) {
 			header.Set(name, value)
@@ -167,7 +167,7 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 	var signatures []string
 	signing := cmp.Or(call.signingSecret, call.app.SigningSecret)
 	if signing.IsSealed() {
-		return nil, effect.Transient(effect.ReasonAuth, "the secret that signs was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD")
+		return nil, effect.Transient(effect.ReasonAuth, "the signing secret was encrypted with a secret key that this replica does not have: set the signing secret again, or start with that key as EARSHOT_SECRET_KEY_OLD")
 	}
 	for key := range strings.FieldsSeq(signing.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(key)
@@ -232,7 +232,7 @@ func (c *Caller) Post(ctx context.Context, app *repositories.App, to repositorie
 	}
 	target, err := url.Parse(to.URL)
 	if err != nil || !isHTTP(target) {
-		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "the url of webhook %q must be as in https://host/path", to.Name))
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "the url of webhook %q must be an http or https URL with a host, as https://host/path", to.Name))
 	}
 	call := &preparedCall{
 		app: app, request: &repositories.Request{}, target: target, body: body, redactor: &redactor{}, signingSecret: to.Secret,

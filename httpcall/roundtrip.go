@@ -62,7 +62,7 @@ func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outc
 	var progress trace
 	request, err := http.NewRequestWithContext(progress.attach(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
 	if err != nil {
-		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is no HTTP method", effect.Clip(call.method()))), unknown
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is not an HTTP method", effect.Clip(call.method()))), unknown
 	}
 	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header
 	if err := call.checkDeadline(ctx); err != nil {
@@ -138,7 +138,7 @@ func (p *preparedCall) failureOutcome(ctx context.Context, err error, progress *
 			"%s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
 			p.label(), publicText(err))), health
 	case aborted:
-		outcome = effect.OutcomeOf(effect.Transient(effect.ReasonRequest, "%s was broken off, as the service is stopping", p.label()))
+		outcome = effect.OutcomeOf(effect.Transient(effect.ReasonRequest, "%s was interrupted, because the service is stopping", p.label()))
 		outcome.Deferred = !sent
 		return outcome, unknown
 	default:

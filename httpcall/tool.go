@@ -21,7 +21,7 @@ func (p *preparedCall) prepareHTTP() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
 	source, exists := p.app.Source(tool.Source)
 	if !exists || source.Type != repositories.SourceHTTP {
-		return effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", p.app.ID, effect.Clip(tool.Source))
+		return effect.Permanent(effect.ReasonRequest, "app %q has no http source %q, which the tool names", p.app.ID, effect.Clip(tool.Source))
 	}
 	if err := tool.CheckDestination(p.app); err != nil {
 		return effect.Permanent(effect.ReasonAuth, "%s", err)
@@ -49,7 +49,7 @@ func (p *preparedCall) prepareHTTP() error {
 		case string:
 			p.request.Headers[http.CanonicalHeaderKey(name)] = secret.New(value)
 		default:
-			return effect.Permanent(effect.ReasonRequest, "the header parameter %q is no string", effect.Clip(name))
+			return effect.Permanent(effect.ReasonRequest, "the header parameter %q is not a string", effect.Clip(name))
 		}
 	}
 	p.hideErrorBody = !source.ReturnFullError
@@ -105,7 +105,7 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	}
 	kind := repositories.BodyType(source.Headers, tool.Headers)
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
-		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
+		return nil, effect.Permanent(effect.ReasonRequest, "values cannot be escaped for the Content-Type of the source")
 	}
 	bodyValues, isEmpty := map[string]any{}, true
 	for _, name := range repositories.ParameterNames(tool.BodyParams) {
@@ -133,7 +133,7 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 		return nil, err
 	}
 	if kind == repositories.BodyJSON && !json.Valid([]byte(text)) {
-		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
+		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody with its values is not JSON; for another kind of body, set Content-Type in headers")
 	}
 	return []byte(text), nil
 }
@@ -165,7 +165,7 @@ func (p *pathEscaper) Paste(value any) (string, error) {
 		return url.QueryEscape(text), nil
 	}
 	if text == "" {
-		return "", errors.New("there is no value, and the path needs one")
+		return "", errors.New("the parameter has no value, and the path needs one")
 	}
 	return strings.ReplaceAll(url.PathEscape(text), ":", "%3A"), nil
 }
@@ -214,7 +214,7 @@ func (p *jsonEscaper) Paste(value any) (string, error) {
 	written, isJSON := value.(template.JSON)
 	switch {
 	case p.escaped:
-		return "", errors.New("a value cannot stand behind a backslash")
+		return "", errors.New("a value cannot follow a backslash")
 	case p.inString:
 		quoted := string(exactjson.EncodeOrNull(pastedText(value)))
 		return quoted[1 : len(quoted)-1], nil

@@ -96,7 +96,7 @@ func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
 	}
 	fired := effecttest.Tool(t, `"type":"http","source":"api","method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}))
 	outcome := r.Deliver(t.Context(), effecttest.Call(effect.CallOf(fired, map[string]any{"id": ""}, nil)))
-	require.Contains(t, outcome.Error, "there is no value, and the path needs one", "of a trigger that is older than the rule")
+	require.Contains(t, outcome.Error, "the parameter has no value, and the path needs one", "of a trigger that is older than the rule")
 	outcome = r.tool(`"method":"GET","path":"/v2/x"`, "")
 	require.Contains(t, outcome.Error, `leads to "/v2/x", which is not under "/v1/"`)
 	require.Empty(t, e.requests())
@@ -163,7 +163,7 @@ func TestWhatAToolCannotSendIsNotSent(t *testing.T) {
 	}
 	require.Empty(t, e.requests())
 	gone := newRig(t).tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, `app "clinic" has no http source "api" that the tool works on`, gone.Error)
+	require.Equal(t, `app "clinic" has no http source "api", which the tool names`, gone.Error)
 	require.Equal(t, effect.Dead, gone.Verdict)
 }
 
@@ -197,7 +197,7 @@ func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	elsewhere := newEndpoint(t, nil)
 	r.apps["clinic"].Sources[0].BaseURL = elsewhere.URL
 	outcome = r.stored()
-	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth, `baseUrl changed since for the source "api"; give it again`)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth, `baseUrl of the source "api" has changed; give the credential again`)
 	require.Empty(t, elsewhere.requests(), "what was given for one place is not shown to another")
 }
 

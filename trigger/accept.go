@@ -79,7 +79,7 @@ func newTurns(d *decider, holds *Holds) *Turns {
 }
 
 // ErrReused means that the idempotency key of a message belongs to another message.
-var ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
+var ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one with a new messageId")
 
 // Post accepts a message and processes it until it is decided and the first attempts at its effects have ended.
 // It returns the JSON of an Answer. For a repeated message it returns the same answer; if that message is still

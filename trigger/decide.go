@@ -435,7 +435,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		case status == ledger.Closed:
 			closed, err := d.Store.Closed(ctx, t.App, t.Session)
 			if err == nil && !closed { // a resend by the client restores it
-				err = fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
+				err = fmt.Errorf("%w: it lost the message, for instance in a failover", keyspace.ErrUnavailable)
 			}
 			return nil, cmp.Or(err, ErrClosed)
 		case status == ledger.Lost:

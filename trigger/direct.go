@@ -61,7 +61,7 @@ type Direct struct {
 var (
 	// ErrNotInScope means that no tool of that name can be fired: it does not exist, it belongs to another
 	// session, or its triggerOnce repository has just fired.
-	ErrNotInScope = errors.New("no such tool is in scope")
+	ErrNotInScope = errors.New("no tool of this name is in scope")
 	// ErrConflict means that the idempotency key belongs to another trigger.
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
 )

@@ -17,9 +17,9 @@ import (
 
 var (
 	// ErrSuperseded means that a draft was replaced or withdrawn before it was matched.
-	ErrSuperseded = errors.New("was replaced by a newer text of the same id, or taken back, before it was matched")
+	ErrSuperseded = errors.New("was replaced by a newer text with the same id, or withdrawn, before it was matched")
 	// ErrNoDraft means that no draft and no message has that id.
-	ErrNoDraft = errors.New("there is no draft of that id, and no message: a draft is kept for 60 seconds")
+	ErrNoDraft = errors.New("there is no draft and no message with this id: a draft is kept for 60 seconds")
 )
 
 // PostedError means that a draft has become an accepted message.

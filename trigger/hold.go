@@ -25,7 +25,7 @@ import (
 // script makes each move; package state defines the possible ones.
 
 // ErrDigest means that the confirmed digest is not the trigger's.
-var ErrDigest = errors.New("the digest is not that of the trigger: it stands for the app, the session, the tool and the values that were asked about")
+var ErrDigest = errors.New("the digest is not that of the trigger: it is a hash of the app, the session, the tool and the values in the question")
 
 // Holds manages triggers that wait for confirmation, for their time, or, after a failure, for a retry.
 type Holds struct{ *decider }
@@ -158,7 +158,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	status, err := hs.commit(ctx, p)
 	failpoint.At(failpoint.MoveReply)
 	if err == nil && p.Committed.Status == ledger.Moved && p.Committed.State == "expired" {
-		err = &query.StateError{TriggerID: record.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": nobody has confirmed it within " + confirmWithin.String()}
+		err = &query.StateError{TriggerID: record.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": it was not confirmed within " + confirmWithin.String()}
 	}
 	if err != nil || status != ledger.Committed {
 		return status, err
@@ -232,9 +232,9 @@ func overtaken(err error) bool {
 
 var (
 	// ErrDelivered means that there is nothing to retry.
-	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
+	ErrDelivered = errors.New("is delivered: nothing of it has failed, so that nothing can be retried")
 	// ErrOwes means that the record of a trigger is still needed.
-	ErrOwes = errors.New("still has something pending; cancel it, or remove it when it is delivered or has failed")
+	ErrOwes = errors.New("still has pending effects; cancel it, or remove it after it is delivered or has failed")
 )
 
 // Retry makes the failed effects of a trigger due again, or its call if that waits for its next attempt. It

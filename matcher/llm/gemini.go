@@ -317,7 +317,7 @@ func (g *gemini) read(body []byte) (completion, error) {
 	}}
 	if len(answer.Candidates) == 0 {
 		if reason := string(answer.Feedback.BlockReason); reason != "" {
-			return found, fmt.Errorf("the provider's content filter held the request back (%s)", text.Clip(reason, maxFinish))
+			return found, fmt.Errorf("the provider's content filter refused the request (%s)", text.Clip(reason, maxFinish))
 		}
 		return found, errors.New("the answer has no candidates")
 	}

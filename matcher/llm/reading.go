@@ -62,7 +62,7 @@ func checkFinish(reason anyText, sound ...anyText) error {
 	case "length", "max_tokens", "model_length", "model_context_window_exceeded", "error_limit":
 		return errors.New("the answer was cut short by the model's limit of tokens")
 	case "content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content", "spii", "error_toxic":
-		return errors.New("the provider's content filter held the answer back")
+		return errors.New("the provider's content filter withheld the answer")
 	case "error", "malformed_function_call":
 	default:
 		if sound == nil {

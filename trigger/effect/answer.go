@@ -70,5 +70,5 @@ func (a Answer) Outcome() Outcome {
 
 // Unanswered returns the outcome of an effect of KindAnswer without an answer.
 func Unanswered() Outcome {
-	return Outcome{Verdict: Dead, Reason: ReasonTimeout, Error: "nobody has answered in time"}
+	return Outcome{Verdict: Dead, Reason: ReasonTimeout, Error: "no answer came in time"}
 }

@@ -128,7 +128,7 @@ func AppOf(ctx context.Context, apps Apps, delivery Effect, log *slog.Logger, ev
 	}
 	switch {
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
-		return nil, Permanent(ReasonRequest, "app %q is gone, and with it its sources and the keys that its calls are signed with", delivery.AppID)
+		return nil, Permanent(ReasonRequest, "app %q was deleted, with its sources and its signing secret", delivery.AppID)
 	case err != nil:
 		log.WarnContext(ctx, event, "app", delivery.AppID, "error", err.Error())
 		return nil, Deferral(0, "app %s cannot be looked up now", delivery.AppID)

@@ -48,7 +48,7 @@ type Eraser struct {
 
 // ErrStreams means that a stream could not be read or cleared. The session's data in Redis is already removed then;
 // another erasure continues.
-var ErrStreams = errors.New("the streams of NATS cannot be cleared now")
+var ErrStreams = errors.New("the events of the session cannot be removed from the NATS streams now")
 
 const (
 	// erasureTimeout bounds the time of an erasure, which continues after its client has disconnected.

@@ -64,9 +64,9 @@ func (c Call) Ended() bool { return c.Cancelled || c.Failed != "" }
 // Errors of Calls.
 var (
 	// ErrNotFound means that no call waits under the id: it was fired, or has expired.
-	ErrNotFound = errors.New("no call waits for values under this id")
+	ErrNotFound = errors.New("no call with this id waits for values")
 	// ErrTooLong means that a call is too long to be stored.
-	ErrTooLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCallBytes)
+	ErrTooLong = fmt.Errorf("a call that lacks values keeps at most %d bytes of them: give all values at once", maxCallBytes)
 	// ErrTooMany means that a thousand calls of the scope already wait.
 	ErrTooMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", mostWaiting)
 )

@@ -93,7 +93,7 @@ type Page struct {
 }
 
 // ErrCursor means that a cursor was not issued by this list.
-var ErrCursor = errors.New("the cursor is not one of this list")
+var ErrCursor = errors.New("the cursor does not belong to this list")
 
 // History selects messages of a session.
 type History struct {

@@ -40,11 +40,11 @@ var (
 	// confirm, deny or cancel it.
 	ErrEnded = errors.New("was ended")
 	// ErrNotAsked means that the trigger does not wait for an answer.
-	ErrNotAsked = errors.New("waits for no answer")
+	ErrNotAsked = errors.New("does not wait for an answer")
 	// ErrNoMessage means that the session's history has no message of that id.
-	ErrNoMessage = errors.New("no such message is in the history of the session")
+	ErrNoMessage = errors.New("the history of the session has no such message")
 	// ErrUnexplained means that there is no explanation of a message, or no longer one.
-	ErrUnexplained = errors.New("there is no explanation")
+	ErrUnexplained = errors.New("no explanation is stored")
 )
 
 // StateError means that the state of a trigger does not allow the request.

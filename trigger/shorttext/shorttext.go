@@ -51,7 +51,7 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 // Unpack reverses Pack. Its error means that the text is damaged.
 func (d Dictionary) Unpack(packed string) ([]byte, error) {
 	if len(packed) <= len(Mark) || packed[:len(Mark)] != Mark {
-		return nil, fmt.Errorf("%d bytes are no packed text", len(packed))
+		return nil, fmt.Errorf("%d bytes are not a packed text", len(packed))
 	}
 	body := []byte(packed[len(Mark):])
 	switch length, err := s2.DecodedLen(body); {

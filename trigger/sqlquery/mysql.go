@@ -172,7 +172,7 @@ func (c *mysqlCall) prepare(ctx context.Context) (driver.Stmt, error) {
 	}
 	if want, given := prepared.NumInput(), len(c.statement.values); want != given {
 		_ = prepared.Close() // the connection stays usable
-		return nil, effect.Permanent(effect.ReasonRequest, "the statement has %d times ?, and the tool has %d parameters: each ? takes the next one", want, given)
+		return nil, effect.Permanent(effect.ReasonRequest, "the statement has %d ?, and the tool has %d parameters: each ? takes the next parameter", want, given)
 	}
 	return prepared, nil
 }
@@ -380,7 +380,7 @@ func (w *mysqlWire) exceeded() bool { return w.left.Load() < 0 }
 // Read implements net.Conn.
 func (w *mysqlWire) Read(b []byte) (int, error) {
 	if w.exceeded() {
-		return 0, errors.New("more was sent than is read")
+		return 0, errors.New("the answer is too long")
 	}
 	n, err := w.Conn.Read(b)
 	w.left.Add(-int64(n))

@@ -34,7 +34,7 @@ func TestMySQL(t *testing.T) {
 		fails:    "create or replace function fails() returns int begin signal sqlstate '45000' set mysql_errno = %s, message_text = 'as told'; return 1; end",
 		codes:    map[string]effect.Verdict{"1205": effect.Retry, "1213": effect.Retry, "1040": effect.Retry, "3024": effect.Retry, "1644": effect.Dead},
 		many:     "select * from flights where id = ? + ?",
-		unknown:  [4]string{"Unknown database 'nowhere' (error 1049)", "doesn't exist", "has 2 times ?, and the tool has 1 parameters", "TLS"},
+		unknown:  [4]string{"Unknown database 'nowhere' (error 1049)", "doesn't exist", "has 2 ?, and the tool has 1 parameters", "TLS"},
 	})
 }
 
@@ -171,7 +171,7 @@ func mysqlErrors(t *testing.T, server *sqltest.Server) {
 		{"insert into people (email) values (?)", `"ann@example.org"`, "Duplicate entry '***' for key 'email' (error 1062)"},
 		{"insert into people (email) select email from people where ? <> ''", `"x"`, "Duplicate entry '***' for key 'email' (error 1062)"},
 		{"insert into people (age) values (concat(?, 'ann@'))", `"x"`, "'***' for column"},
-		{"select ?, ?", `"x"`, "has 2 times ?, and the tool has 1 parameters"},
+		{"select ?, ?", `"x"`, "has 2 ?, and the tool has 1 parameters"},
 	} {
 		outcome := r.run(statement(c.sql)+email, `{"email":`+c.values+`}`)
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, c.want)

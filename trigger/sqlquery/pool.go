@@ -102,7 +102,7 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	case repositories.SourceSQLite:
 		opened, err = openSQLite(source, d.options)
 	default:
-		err = effect.Permanent(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
+		err = effect.Permanent(effect.ReasonRequest, "the source %q is of type %s, which cannot run statements", source.Name, source.Type)
 	}
 	if err != nil {
 		return nil, err

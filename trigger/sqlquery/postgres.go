@@ -60,7 +60,7 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 	}
 	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if !strings.HasPrefix(network, "tcp") {
-			return nil, fmt.Errorf("%w: %s is no TCP", ErrRefused, network)
+			return nil, fmt.Errorf("%w: %s is not TCP", ErrRefused, network)
 		}
 		return o.Dial(ctx, network, address)
 	}
@@ -249,7 +249,7 @@ func (c *postgresCall) read(ctx context.Context, d description, values [][]byte)
 		case *pgproto3.ErrorResponse:
 			answer = pgconn.ErrorResponseToPgError(message)
 		case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse, *pgproto3.CopyBothResponse:
-			return nil, effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it copies, which a tool cannot", c.source)
+			return nil, effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: a tool cannot run COPY", c.source)
 		case *pgproto3.ReadyForQuery:
 			return rows, answer
 		}

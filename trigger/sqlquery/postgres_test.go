@@ -126,7 +126,7 @@ func templatesArePasted(t *testing.T, server *sqltest.Server) {
 	r.table(
 		ran{`SELECT 1 {{.more}}`, more, `{"more":"; drop table flights"}`, "cannot insert multiple commands"},
 		ran{`SELECT id FROM flights ORDER BY id {{if .n}}LIMIT {{.n}}{{end}}`, optional, `{"n":1}`, `[{"id":1}]`},
-		ran{`SELECT id FROM flights LIMIT {{.n}}`, optional, `{}`, "the statement of the tool: {{.n}}: there is no value to paste"},
+		ran{`SELECT id FROM flights LIMIT {{.n}}`, optional, `{}`, "the statement of the tool: {{.n}}: the parameter has no value"},
 	)
 	require.Equal(t, 2, server.Count("select count(*) from flights"))
 	require.Equal(t, `[{"v":[[1,2],[3,4]]}]`, r.rows(`select '{{1,2},{3,4}}'::int[] as v`), "braces without template parameters are text")
@@ -199,7 +199,7 @@ func wrongStatements(t *testing.T, server *sqltest.Server) {
 		{"select ($1::text)::int", `"ann"`, `invalid input syntax for type integer: "***" (SQLSTATE 22P02)`},
 		{"select $1 || $2::text", `"x"`, `the statement binds $2, and the tool has 1 parameters`},
 		{"select 1/length($1)", `""`, `division by zero (SQLSTATE 22012)`},
-		{"copy flights to stdout", `"x"`, `it copies, which a tool cannot`},
+		{"copy flights to stdout", `"x"`, `a tool cannot run COPY`},
 	} {
 		outcome := r.run(statement(c.sql)+email, `{"email":`+c.value+`}`)
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, c.want)

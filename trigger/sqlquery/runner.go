@@ -115,7 +115,7 @@ func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 func (r *Runner) run(ctx context.Context, app *repositories.App, tool *repositories.Tool, values map[string]any, onlyPrepare bool) (*result, error) {
 	source, there := app.Source(tool.Source)
 	if want := tool.SourceType(); !there || source.Type != want {
-		return nil, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, effect.Clip(tool.Source))
+		return nil, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q, which the tool names", app.ID, want, effect.Clip(tool.Source))
 	}
 	query, err := prepare(app, tool, values)
 	if err != nil {

@@ -74,7 +74,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 // app's owner may name any file of the machine. A file that does not exist yet is a transient error.
 func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if dir == "" {
-		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
+		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens no files; an operator can allow a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
 	}
 	folder, err := filepath.Abs(dir)
 	if err == nil {
@@ -95,10 +95,10 @@ func sqlitePath(source repositories.Source, dir string) (string, error) {
 		return "", effect.Transient(effect.ReasonRequest, "the file of source %q cannot be read", source.Name)
 	}
 	if relative, err := filepath.Rel(folder, found); err != nil || !filepath.IsLocal(relative) || relative == "." {
-		return "", effect.Permanent(effect.ReasonBlocked, "the file of source %q is not in the folder that EARSHOT_SQLITE_DIR (--sqlite-dir) opens", source.Name)
+		return "", effect.Permanent(effect.ReasonBlocked, "the file of source %q is outside the folder of EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
 	}
 	if missing {
-		return "", effect.Transient(effect.ReasonRequest, "the file of source %q is not there", source.Name)
+		return "", effect.Transient(effect.ReasonRequest, "the file of source %q does not exist: its database is relative to the folder of EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
 	}
 	return found, nil
 }
@@ -186,7 +186,7 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 		s.text = "explain " + s.text
 	}
 	if !oneStatement(s.text) {
-		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
+		return nil, effect.Permanent(effect.ReasonRequest, "the statement consists of several; a tool runs one")
 	}
 	session, err := f.session(ctx, readsCounters(s.text))
 	if err != nil {
@@ -308,9 +308,9 @@ func (f *sqliteFile) failure(err error, s statement, sent bool) error {
 	case code == sqlite3.SQLITE_INTERRUPT, code == 0 && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return broke(err)
 	case code == sqlite3.SQLITE_NOMEM, code == sqlite3.SQLITE_IOERR, code == sqlite3.SQLITE_FULL:
-		return broke(effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, detail))
+		return broke(effect.Transient(effect.ReasonRequest, "the source %q closed the connection: %s", f.source, detail))
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PROTOCOL: // nothing ran
-		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source, detail)
+		return effect.Transient(effect.ReasonRequest, "the source %q is not available: %s", f.source, detail)
 	case code == sqlite3.SQLITE_AUTH:
 		detail = "it may not reach other files, settings or transactions"
 		if s.readOnly != "" {

@@ -91,7 +91,7 @@ func TestSQLiteTemplatesBringNoSecondStatement(t *testing.T) {
 	const table = `,"templateParameters":[{"name":"table","type":"string","description":"d"}]`
 	r.table(ran{"select count(*) as n from {{.table}}", table, `{"table":"flights"}`, `[{"n":2}]`})
 	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", `flights;/* */delete from flights`} {
-		r.table(ran{"select count(*) as n from {{.table}}", table, mustJSON(map[string]any{"table": pasted}), "a tool runs one statement"})
+		r.table(ran{"select count(*) as n from {{.table}}", table, mustJSON(map[string]any{"table": pasted}), "a tool runs one"})
 	}
 	for _, sql := range []string{"select ';' as v", `select 1 as ";v"`, "select 1 as [a;b]", "select 1 /* ; */ as v", "select 1 -- ;\n as v", "select 1;  -- end", "select 1; /* x", "select 'it''s;' as v"} {
 		outcome := r.run(statement(sql), "")
@@ -209,16 +209,16 @@ func TestSQLiteFilesAreTheOnesThatTheOperatorOpens(t *testing.T) {
 		{dir, filepath.Join(dir, "clinic.db"), effect.Done, ""},
 		{dir, "sub/../clinic.db", effect.Done, ""},
 		{dir, "sub/inner.db", effect.Done, ""},
-		{dir + "/sub", "../clinic.db", effect.Dead, "is not in the folder"},
-		{dir, filepath.Join(outside, "clinic.db"), effect.Dead, "is not in the folder"},
-		{dir, "link.db", effect.Dead, "is not in the folder"},
-		{dir, "linked/clinic.db", effect.Dead, "is not in the folder"},
-		{dir, "linked/missing.db", effect.Retry, "is not there"},
-		{dir, "../missing.db", effect.Dead, "is not in the folder"},
-		{dir, "/etc/passwd", effect.Dead, "is not in the folder"},
-		{dir, ".", effect.Dead, "is not in the folder"},
-		{dir, "missing.db", effect.Retry, "is not there"},
-		{dir, "clinic.db?mode=memory", effect.Retry, "is not there"},
+		{dir + "/sub", "../clinic.db", effect.Dead, "is outside the folder"},
+		{dir, filepath.Join(outside, "clinic.db"), effect.Dead, "is outside the folder"},
+		{dir, "link.db", effect.Dead, "is outside the folder"},
+		{dir, "linked/clinic.db", effect.Dead, "is outside the folder"},
+		{dir, "linked/missing.db", effect.Retry, "does not exist"},
+		{dir, "../missing.db", effect.Dead, "is outside the folder"},
+		{dir, "/etc/passwd", effect.Dead, "is outside the folder"},
+		{dir, ".", effect.Dead, "is outside the folder"},
+		{dir, "missing.db", effect.Retry, "does not exist"},
+		{dir, "clinic.db?mode=memory", effect.Retry, "does not exist"},
 		{"", "clinic.db", effect.Dead, "EARSHOT_SQLITE_DIR"},
 		{dir + "/nowhere", "clinic.db", effect.Retry, "cannot be read"},
 	} {
@@ -248,7 +248,7 @@ func TestPastedValueDoesNotCutTheStatementOff(t *testing.T) {
 	}
 	tool.Statement = "select 1 as v\x00 where false"
 	tool.TemplateParameters = nil
-	require.Contains(t, r.Deliver(t.Context(), effectOf(tool, nil)).Error, "zero byte")
+	require.Contains(t, r.Deliver(t.Context(), effectOf(tool, nil)).Error, "NUL byte")
 }
 
 func TestSQLiteStatementsArePreparedAndNotRun(t *testing.T) {
@@ -274,7 +274,7 @@ func TestSQLiteStatementsArePreparedAndNotRun(t *testing.T) {
 
 	r.app.Sources[0].Database = "absent.db"
 	notes = check(statement("select 1"), statement("select 2"))
-	require.Equal(t, []string{`statements were not tried: the file of source "db" is not there`}, notes, "once for a source")
+	require.Equal(t, []string{`statements were not tried: the file of source "db" does not exist: its database is relative to the folder of EARSHOT_SQLITE_DIR (--sqlite-dir)`}, notes, "once for a source")
 }
 
 func TestSQLiteExecutes(t *testing.T) {

@@ -49,7 +49,7 @@ func prepare(app *repositories.App, tool *repositories.Tool, values map[string]a
 		}
 	}
 	if err == nil && strings.ContainsRune(s.text, 0) {
-		err = effect.Permanent(effect.ReasonRequest, "the statement has a zero byte, at which a database stops reading")
+		err = effect.Permanent(effect.ReasonRequest, "the statement has a NUL byte, at which a database stops reading; remove it")
 	}
 	if !app.QueriesAlone(tool) {
 		return s, err
@@ -93,10 +93,10 @@ func (verbatim) Literal(s string) string { return s }
 func (verbatim) Paste(value any) (string, error) {
 	switch value := value.(type) {
 	case nil:
-		return "", errors.New("there is no value to paste")
+		return "", errors.New("the parameter has no value")
 	case string:
 		if found, has := parameters.ControlCharacter(value); has {
-			return "", fmt.Errorf("a value with the control character U+%04X is not pasted", found)
+			return "", fmt.Errorf("a value with the control character U+%04X cannot be inserted", found)
 		}
 		return value, nil
 	case json.Number:
@@ -104,7 +104,7 @@ func (verbatim) Paste(value any) (string, error) {
 	case bool:
 		return strconv.FormatBool(value), nil
 	default:
-		return "", errors.New("lists are pasted by the function array, and maps not at all")
+		return "", errors.New("a list needs the function array, and a map cannot be inserted")
 	}
 }
 

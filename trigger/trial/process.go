@@ -43,7 +43,7 @@ type Process struct {
 // Begin implements Stage. The tools that a test names are in scope, or all if it names none.
 func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if p.files != nil && !p.files.IsFor(test.AppID) {
-		return nil, fmt.Errorf("it is for the app %q, and the files are of %q; --server tests the tools of a service", test.AppID, p.App.ID)
+		return nil, fmt.Errorf("the test is for app %q, but the files are for %q; to test the tools of a service, give --server", test.AppID, p.App.ID)
 	}
 	tools, err := p.scopeOf(test)
 	if err != nil {

@@ -187,7 +187,7 @@ const (
 func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	said = text.Clip(said, maxText)
 	if strings.TrimSpace(said) == "" {
-		return nil, errors.New("there are no words to compare")
+		return nil, errors.New("the text has no words to compare")
 	}
 	if known, ok := s.texts.Get(said); ok {
 		return known, nil

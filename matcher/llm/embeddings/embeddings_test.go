@@ -311,7 +311,7 @@ func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
 	}
 	blank := request(t, " ", tools...)
 	_, why := space.Alike(t.Context(), blank, blank.Text, 3)
-	require.Equal(t, "there are no words to compare", why)
+	require.Equal(t, "the text has no words to compare", why)
 }
 
 // shelves is a store with a vector for every text, as long as those of OpenAI's small model.

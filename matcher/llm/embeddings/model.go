@@ -67,7 +67,7 @@ func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
 	found := make([]vector, len(texts))
 	for _, one := range answer.Data {
 		if one.Index < 0 || one.Index >= len(found) || found[one.Index] != nil {
-			return nil, fmt.Errorf("the answer has an index that is not asked for or is there twice: %d", one.Index)
+			return nil, fmt.Errorf("the answer has an index that is unknown or repeated: %d", one.Index)
 		}
 		if found[one.Index], err = direction(one.Embedding); err != nil {
 			return nil, err

@@ -90,7 +90,7 @@ func Conformance(t *testing.T, deliverer effect.Deliverer, good effect.Effect, s
 
 	if open != nil {
 		gone, away := open(Apps{}).Deliver(t.Context(), good), open(unreachableApps{}).Deliver(t.Context(), good)
-		Ended(t, gone, effect.Dead, effect.ReasonRequest, `app "clinic" is gone`)
+		Ended(t, gone, effect.Dead, effect.ReasonRequest, `app "clinic" was deleted`)
 		require.Equal(t, effect.Retry, away.Verdict)
 		require.True(t, away.Deferred, "a store that is away uses up no budget")
 		require.Zero(t, seen())
