@@ -107,7 +107,7 @@ func (u users) verifyHeaders(ctx context.Context, appID string, headers http.Hea
 			continue
 		}
 		if len(tokens) > 1 {
-			verified.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"})
+			verified.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice; send one token"})
 			continue
 		}
 		claims, err := u.identities.Verify(ctx, service, tokens[0], "")

@@ -257,7 +257,7 @@ func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
 	w.Call("DELETE", "/v1/apps/clinic", "", "Authorization: Bearer "+sent["app"]).Problem(403, "the admin's alone is")
 	for _, kind := range []string{"other app", "token"} {
 		got := w.Call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+sent[kind])
-		got.Problem(403, "this key or token is not good for this")
+		got.Problem(403, "this key or token does not permit this request")
 		require.NotContains(t, string(got.Body)+got.Header.Get("WWW-Authenticate"), "triggers")
 	}
 }
@@ -391,7 +391,7 @@ func TestAccessTokenEndsWithItsApp(t *testing.T) {
 	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
 	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
-	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Problem(401, "ended with its app")
+	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Problem(401, "ended because its app was deleted")
 }
 
 // Without an admin key, a token of ours still has only its own rights.
@@ -424,8 +424,8 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 			s.Call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).Is(200, "")
 			for _, replica := range []*apitest.Service{s.Service, other.Service} {
 				require.Eventually(t, func() bool { return replica.Ask("GET", "/v1/apps/clinic/triggers", "", with).StatusCode == 401 }, time.Minute, 10*time.Millisecond)
-				replica.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Problem(401, "ended with its module")
-				replica.Call("GET", apitest.MessagesPath, "", visitor).Problem(401, "ended with its module")
+				replica.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Problem(401, "ended because its module was deleted")
+				replica.Call("GET", apitest.MessagesPath, "", visitor).Problem(401, "ended because its module was deleted")
 			}
 			stream.ends()
 		})

@@ -231,7 +231,7 @@ func TestWebhooksOfAnAppAreChecked(t *testing.T) {
 	require.Equal(t, secret, app.Settings.Webhooks[0].Secret.Reveal(), "*** keeps it")
 	s.Call("PUT", "/v1/apps/clinic", strings.Replace(shown, "a.example", "a.example/other", 1)).Is(200, "")
 	wrong = s.Call("PUT", "/v1/apps/clinic", strings.Replace(shown, "a.example", "b.example", 1)).Problem(400)
-	require.Contains(t, wrong["/settings/webhooks/0/secret"], "signs for another host")
+	require.Contains(t, wrong["/settings/webhooks/0/secret"], "was given for another host")
 }
 
 const auditPath = "/v1/apps/clinic/audit"

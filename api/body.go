@@ -193,7 +193,7 @@ func newBodies() *bodies.Definitions {
 				return errors.New("must not be empty")
 			}
 			if len(text) > maxText {
-				return fmt.Errorf("is %d bytes long; the most is %d", len(text), maxText)
+				return fmt.Errorf("has %d bytes; the limit is %d", len(text), maxText)
 			}
 			return nil
 		},
@@ -232,7 +232,7 @@ func checkModelID(id string) error {
 		encoded = plain
 		for part := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
 			if part == "." || part == ".." {
-				return fmt.Errorf("must name a model, and not a path as %q", id)
+				return fmt.Errorf("must name a model, not a path such as %q", id)
 			}
 		}
 	}
@@ -247,10 +247,10 @@ func idempotent(c echo.Context, field, id string, check func(string) error) (str
 	case key == "" || key == id:
 		return id, nil
 	case id != "":
-		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(id)+": send one of them, or both alike")
+		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(id)+": send one of them, or the same in both")
 	}
 	if err := check(key); err != nil {
-		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+" is no "+field+": "+err.Error())
+		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+"is not a valid "+field+": "+err.Error())
 	}
 	return key, nil
 }
@@ -267,7 +267,7 @@ const (
 func checkLife(text string, limit time.Duration, example string) error {
 	duration, err := time.ParseDuration(text)
 	if err != nil || duration < time.Second || duration > limit {
-		return fmt.Errorf("%s is no duration of at least 1s and at most %dh, as in %s", answer.Quote(text), int(limit.Hours()), example)
+		return fmt.Errorf("%s is not a duration from 1s to %dh, as %s", answer.Quote(text), int(limit.Hours()), example)
 	}
 	return nil
 }

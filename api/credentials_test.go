@@ -233,7 +233,7 @@ const tokenPath = "/v1/apps/clinic/sessions/s1/token"
 func requireEnded(w apitest.World, token string, replicas ...*apitest.Service) {
 	w.T.Helper()
 	for _, replica := range append(replicas, w.Service) {
-		replica.Call("POST", apitest.MessagesPath, apitest.HelloBody, apitest.Bearer(token)).Problem(401, "ended with its session")
+		replica.Call("POST", apitest.MessagesPath, apitest.HelloBody, apitest.Bearer(token)).Problem(401, "ended because its session was closed")
 		replica.Call("GET", apitest.MessagesPath, "", apitest.Bearer(token)).Problem(401)
 		replica.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"n","source":"ui"}`, apitest.Bearer(token)).Problem(401)
 		replica.Call("GET", sessionEvents, "", apitest.Bearer(token)).Problem(401)

@@ -130,7 +130,7 @@ func (h events) startAfter(ctx context.Context, c echo.Context) (uint64, error) 
 	}
 	after, err := strconv.ParseUint(lastID, 10, 64)
 	if err != nil {
-		return 0, answer.NewProblem(code, source+" "+answer.Quote(lastID)+" is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.NewProblem(code, source+" "+answer.Quote(lastID)+" is not an id of this stream: send the id of its last event, unchanged")
 	}
 	return after, nil
 }
@@ -141,7 +141,7 @@ func eventsDisabled() error {
 }
 
 func eventsUnreadable(cause error) error {
-	return answer.NewProblem(answer.EventsUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").
+	return answer.NewProblem(answer.EventsUnavailable, "the events cannot be read now; connect again, with the Last-Event-ID if you have one").
 		With("Retry-After", answer.Soon).Because(cause)
 }
 

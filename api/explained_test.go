@@ -297,7 +297,7 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 
 	refused := string(s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"a","now":"2031-02-03T04:05:06Z","history":[]}`).Is(400, "").Body)
 	refused += string(s.Call("POST", apitest.MessagesPath+"?dryRun=true", `{"actor":"user","text":"a","now":"soon","history":[{"actor":"god","text":"x"}]}`).Is(400, "").Body)
-	for _, part := range []string{`"/history"`, `"/now"`, "dryRun=true alone", `"/history/0/actor"`} {
+	for _, part := range []string{`"/history"`, `"/now"`, "is only for dryRun=true", `"/history/0/actor"`} {
 		require.Contains(t, refused, part)
 	}
 }

@@ -82,7 +82,7 @@ func TestExamplesWithMarksAreReadAsGivenAndRefusedWithTheirPlace(t *testing.T) {
 	s.Call("PUT", apitest.BookingPath, tools("a table for [two](people)")).Is(201, "")
 	require.Contains(t, string(s.Call("GET", apitest.BookingPath, "").Is(200, "").Body), `"examples":["a table","a table for [two](people)"]`)
 	faults := s.Call("PUT", apitest.BookingPath, tools("[ten](people) at [noon](time)")).Problem(400)
-	require.Contains(t, faults["/tools/0/examples/1"], `"noon" is marked as "time", which is no parameter`)
+	require.Contains(t, faults["/tools/0/examples/1"], `"noon" is marked as "time", which is not a parameter`)
 }
 
 func TestADefinitionThatCannotWorkIsRefusedWithAllItsFaults(t *testing.T) {

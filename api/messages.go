@@ -81,7 +81,7 @@ func (h messages) post(c echo.Context) error {
 	case isDraft:
 		matches, err := h.engine.Draft(ctx, message)
 		if err != nil {
-			return unmatchedProblem(err, message.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
+			return unmatchedProblem(err, message.ID, "the draft was not matched, and nothing fired: it is matched when it is committed")
 		}
 		if withExplanation {
 			return h.answerExplained(c, message, matches, h.engine.ExplainDraft)
@@ -123,7 +123,7 @@ func (h messages) readMessage(c echo.Context, dryRun bool) (message trigger.Mess
 	checkMetadata(parsed, fields.Metadata)
 	isDraft = fields.Final != nil && !*fields.Final
 	if isDraft && fields.Actor == matcher.ActorAgent {
-		parsed.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
+		parsed.Add(fault.Point("final"), "an agent's message is not matched, so that it cannot be a draft")
 	}
 	if err := parsed.Err(); err != nil {
 		return message, isDraft, err
@@ -132,7 +132,7 @@ func (h messages) readMessage(c echo.Context, dryRun bool) (message trigger.Mess
 		return message, isDraft, auth.Forbidden() // a browser posts only as its user
 	}
 	if fields.User != "" && auth.PrincipalOf(c).FrontEnd() {
-		return message, isDraft, answer.NewProblem(answer.NotPermitted, "user: a session's token does not say whose the session is; the app's back-end does, in the session or in a message")
+		return message, isDraft, answer.NewProblem(answer.NotPermitted, "user: a session token cannot set the user of the session; the app's back-end sets it, in the session or in a message")
 	}
 	caller, err := h.users.verify(c)
 	if err != nil {
@@ -156,13 +156,13 @@ func (h messages) readMessage(c echo.Context, dryRun bool) (message trigger.Mess
 func checkDryRun(m trigger.Message, dryRun bool) error {
 	var faults fault.List
 	if dryRun && m.User != "" {
-		faults.Add(fault.Point("user"), "goes with no dry run: nothing is kept that would be the user's")
+		faults.Add(fault.Point("user"), "is not allowed in a dry run, which stores nothing for a user")
 	}
 	if !dryRun && m.History != nil {
-		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
+		faults.Add(fault.Point("history"), "is only for dryRun=true: a session has its own history")
 	}
 	if !dryRun && !m.Now.IsZero() {
-		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
+		faults.Add(fault.Point("now"), "is only for dryRun=true: a message has the time at which it arrives")
 	}
 	return faults.Err()
 }

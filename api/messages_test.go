@@ -102,7 +102,7 @@ func TestTextAndIDHaveTheirLengths(t *testing.T) {
 		return s.Call("POST", apitest.MessagesPath, string(body))
 	}
 	post(strings.Repeat("ü", 128), strings.Repeat("x", 65536)).Is(200, "")
-	require.Contains(t, post("m1", strings.Repeat("x", 65537)).Problem(400)["/text"], "65537 bytes long; the most is 65536")
+	require.Contains(t, post("m1", strings.Repeat("x", 65537)).Problem(400)["/text"], "has 65537 bytes; the limit is 65536")
 	require.Contains(t, post(strings.Repeat("x", 129), "hi").Problem(400), "/messageId")
 	require.Contains(t, post("a\u0007b", "hi").Problem(400), "/messageId")
 }
@@ -177,7 +177,7 @@ const draftPath = apitest.MessagesPath + "/m1"
 
 func TestWhatIsNoDraftIsRefused(t *testing.T) {
 	s := start(t)
-	require.Equal(t, map[string]string{"/final": "what an agent says is matched against nothing, so that it has no draft"},
+	require.Equal(t, map[string]string{"/final": "an agent's message is not matched, so that it cannot be a draft"},
 		s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"agent","text":"hello","final":false}`).Problem(400))
 	require.Equal(t, map[string]string{"/final": `"no" is not a boolean or null`},
 		s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"hello","final":"no"}`).Problem(400))
@@ -223,10 +223,10 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	s.Call("POST", apitest.MessagesPath, interimOf("more"), browser).Problem(409, "no draft any more")
 
 	other := strings.Replace(draftPath, "m1", "m2", 1)
-	s.Call("DELETE", other, "").Problem(404, "there is no draft of that id")
-	s.Call("POST", other+"/commit", "", "Prefer: respond-async").Problem(404, "there is no draft of that id")
+	s.Call("DELETE", other, "").Problem(404, "there is no draft and no message with this id")
+	s.Call("POST", other+"/commit", "", "Prefer: respond-async").Problem(404, "there is no draft and no message with this id")
 	model.Queue(llmtest.Status(500, nil, `{}`))
-	s.Call("POST", apitest.MessagesPath, strings.Replace(interimOf(whole), "m1", "m2", 1)).Problem(502, "the draft is not matched")
+	s.Call("POST", apitest.MessagesPath, strings.Replace(interimOf(whole), "m1", "m2", 1)).Problem(502, "the draft was not matched")
 	model.Queue(llmtest.Text("no"))
 	unstored := s.Call("POST", apitest.MessagesPath, strings.Replace(interimOf(whole), "m1", "m2", 1), "Prefer: respond-async").Is(200, "")
 	require.Empty(t, unstored.Header.Get("Preference-Applied"))

@@ -70,7 +70,7 @@ func readPage(c echo.Context) (page query.Page, unmarked bool, err error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {
-		return page, unmarked, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
+		return page, unmarked, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is not a whole number from 1 to "+strconv.Itoa(maxLimit))
 	}
 	page.Limit = limit
 	return page, unmarked, nil
@@ -239,7 +239,7 @@ func (a *searchQuery) valid(name string, check func(string) error) string {
 func (a *searchQuery) text(name string) string {
 	value := a.c.QueryParam(name)
 	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxSearched {
-		a.fault(name + " is no text of up to " + strconv.Itoa(maxSearched) + " characters")
+		a.fault(name + " must be a text of up to " + strconv.Itoa(maxSearched) + " characters")
 	}
 	return value
 }

@@ -54,7 +54,7 @@ type trialRepository struct {
 
 func (h rehearsals) post(c echo.Context, body []byte) error {
 	if h.rehearser == nil {
-		return answer.NewProblem(answer.UnknownPath, "this service rehearses nothing")
+		return answer.NewProblem(answer.UnknownPath, "this service has no rehearsals")
 	}
 	var fields struct {
 		Repositories map[string]trialRepository `json:"repositories"`
@@ -73,7 +73,7 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 	var faults fault.List
 	if fields.Messages != nil {
 		if *fields.Messages > change.Messages {
-			faults.Add(fault.Point("messages"), "is %d; the most is %d with a model, which costs money, and %d by words", *fields.Messages, trial.MostByModel, trial.MostMessages)
+			faults.Add(fault.Point("messages"), "is %d; the limit is %d with a model, which costs money, and %d without", *fields.Messages, trial.MostByModel, trial.MostMessages)
 		}
 		change.Messages = *fields.Messages
 	}

@@ -106,7 +106,7 @@ func TestARehearsalNamesWhatItCannotTry(t *testing.T) {
 		`{"repositories":{"desk":{}}}`: `"/repositories/desk"`, `{"repositories":{"desk":{"version":9}}}`: `"/repositories/desk/version"`,
 		`{"repositories":{"desk":{"definition":{"tools":[{"name":"x y"}]}}}}`:                                             `"/repositories/desk/definition/tools/0/name"`,
 		`{"repositories":{"desk":{"definition":{"tools":[{"name":"x","request":{"auth":"module","moduleId":"gone"}}]}}}}`: `"/repositories/desk/definition/tools/0/`,
-		`{"tests":["gone"]}`: `"/tests/0"`, `{"messages":1001}`: `"/messages"`, `{"messages":51,"model":"default"}`: "the most is 50 with a model", `{"model":"default"}`: "no model is configured here",
+		`{"tests":["gone"]}`: `"/tests/0"`, `{"messages":1001}`: `"/messages"`, `{"messages":51,"model":"default"}`: "the limit is 50 with a model", `{"model":"default"}`: "no model is configured here",
 	} {
 		require.Contains(t, string(w.Call("POST", at, body).Is(400, "").Body), says, body)
 	}

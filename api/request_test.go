@@ -99,7 +99,7 @@ func TestQueryParametersAreKnownOrRefused(t *testing.T) {
 	cases := map[string][]string{
 		"/v1/apps?dryRun=true":                                  {`"dryRun" is not known here`, "this version takes limit, after"},
 		"/v1/apps?limit=1&limit=2":                              {`"limit" is given more than once`},
-		"/v1/apps?limit=0":                                      {`limit "0" is no whole number from 1 to 200`},
+		"/v1/apps?limit=0":                                      {`limit "0" is not a whole number from 1 to 200`},
 		"/v1/apps?limit=201":                                    {"from 1 to 200"},
 		"/v1/apps?limit=-1":                                     {"from 1 to 200"},
 		"/v1/apps?limit=ten":                                    {"from 1 to 200"},

@@ -314,7 +314,7 @@ func (o ingress) routes() (all []route) {
 	handle := broker.Serve
 	if !o.SERMAS {
 		handle = func(c echo.Context) error {
-			return answer.NewProblem(answer.UnknownPath, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
+			return answer.NewProblem(answer.UnknownPath, c.Path()+" is for clients of SERMAS, which this service does not serve: start the service with EARSHOT_SERMAS=on")
 		}
 	}
 	return append(all, route{method: http.MethodGet, path: "/mqtt", handler: handle, open: true, readsBody: true})
@@ -348,7 +348,7 @@ func (o ingress) metadata(c echo.Context) error {
 		return err
 	}
 	if found == nil {
-		return answer.NewProblem(answer.UnknownPath, "there is no metadata of a protected resource at this path")
+		return answer.NewProblem(answer.UnknownPath, "this path has no metadata of a protected resource")
 	}
 	return answer.JSON(c, http.StatusOK, found)
 }

@@ -215,7 +215,7 @@ func (h sessions) outcomeFilter(ctx context.Context, appID, outcome string) (fun
 	case query.StateConfirming, query.StateFailed: // of a trigger
 		found, err := h.engine.SessionsIn(ctx, appID, outcome)
 		if err == nil && found == nil {
-			err = answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
+			err = answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" applies to too many triggers to list their sessions: list the triggers of this state instead")
 		}
 		return func(session *repositories.Session) bool { return found[session.ID] }, err
 	}
@@ -394,7 +394,7 @@ func streamProblem(err error) error {
 	if !errors.Is(err, erasure.ErrStreams) {
 		return err
 	}
-	return answer.NewProblem(answer.EventsUnavailable, "NATS does not let the events of the session be read or removed now; send the request again: it continues where it stopped").
+	return answer.NewProblem(answer.EventsUnavailable, "the events of the session cannot be read or removed in NATS now; send the request again, and it continues where it stopped").
 		With("Retry-After", answer.Soon).Because(err)
 }
 

@@ -243,7 +243,7 @@ func (s *socket) readFrame() (text []byte, body *ratelimit.Body, err error) {
 	if text, err = io.ReadAll(body); err != nil {
 		body.Free()
 		if problem := (*answer.Problem)(nil); errors.As(err, &problem) { // out of memory for bodies
-			_ = s.conn.Close(websocket.StatusTryAgainLater, "too many long requests are under work on this replica: connect again")
+			_ = s.conn.Close(websocket.StatusTryAgainLater, "too many long requests are in progress on this replica: connect again")
 		}
 	}
 	return text, body, err
@@ -278,7 +278,7 @@ func (s *socket) request(frame []byte, fields *requestFrame) (*http.Request, err
 	method, path := s.target(parsed, fields)
 	for name := range fields.Headers {
 		if !ForwardsHeader(name) {
-			parsed.Add(fault.Point("headers", name), "is not carried: %s and {name}_token are", strings.Join(forwardedHeaders, ", "))
+			parsed.Add(fault.Point("headers", name), "is not supported here; supported are %s and {name}_token", strings.Join(forwardedHeaders, ", "))
 		}
 	}
 	if err := parsed.Err(); err != nil {
@@ -290,7 +290,7 @@ func (s *socket) request(frame []byte, fields *requestFrame) (*http.Request, err
 	ctx := trace.ContextWithSpanContext(s.ctx, trace.SpanContext{}) // each has its own trace
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.handshake.Host+path, bytes.NewReader(fields.Body))
 	if err != nil {
-		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the request cannot be read")
+		return nil, answer.NewProblem(answer.InvalidPath, "the ids in the path are not valid")
 	}
 	for name, value := range fields.Headers {
 		request.Header.Set(name, value)
@@ -320,7 +320,7 @@ func (s *socket) target(parsed *bodies.Body, fields *requestFrame) (method, path
 	})
 	for name, id := range ids {
 		if id != "" {
-			parsed.Add(fault.Point(name), "does not go with %s, unless in its body", fields.Request)
+			parsed.Add(fault.Point(name), "is not allowed beside %s, but in its body", fields.Request)
 		}
 	}
 	return method, path

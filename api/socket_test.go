@@ -237,7 +237,7 @@ func TestFramesAreToldAllTheirFaults(t *testing.T) {
 	for text, parts := range map[string][]string{
 		`{"id":"a","request":"mesage","to":1}`:                                   {`"suggestion":"message"`, `"pointer":"/to"`},
 		`{"id":"a","request":"commit"}`:                                          {`"pointer":"/messageId"`, "is missing: commit needs it"},
-		`{"id":"a","request":"message","messageId":"m","triggerId":"t"}`:         {`"pointer":"/messageId"`, `"pointer":"/triggerId"`, "does not go with message"},
+		`{"id":"a","request":"message","messageId":"m","triggerId":"t"}`:         {`"pointer":"/messageId"`, `"pointer":"/triggerId"`, "is not allowed beside message"},
 		`{"id":"a","request":"get-message","messageId":"..","body":{}}`:          {`unknown_message`},
 		`{"id":"a","request":"delete-tool","repositoryId":"a/b","toolName":"x"}`: {`"code":"invalid_path"`},
 		`{"id":"a","request":"message","query":"dry=true"}`:                      {`"code":"invalid_query"`},

@@ -296,7 +296,7 @@ func TestAStaleWriteIsRefusedAndOneThatIsNotIsMade(t *testing.T) {
 			}
 		}
 		for _, wrong := range []string{"abc", `"abc`, `"a" "b`, `*, "a"`} {
-			w.Call("PUT", path, body[0], "If-Match: "+wrong).Problem(400, "If-Match", "is no list of entity tags")
+			w.Call("PUT", path, body[0], "If-Match: "+wrong).Problem(400, "If-Match", "is not a list of entity tags")
 		}
 		require.Equal(t, is, etag(w, path), "nothing was written")
 		w.Call("DELETE", path, "", "If-Match: "+is).Is(204, "")
@@ -384,7 +384,7 @@ func TestAnAppIsPatched(t *testing.T) {
 	require.Equal(t, []string{"planted-and-long-enough", "whsec_plantedA"}, []string{stored.Modules[0].Secret.Reveal(), stored.SigningSecret.Reveal()}, "credentials stay")
 
 	faults := w.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://evil.example/token"}]}`).Problem(400)
-	require.Contains(t, faults["/modules/0/secret"], "give it again, since tokenUrl changed")
+	require.Contains(t, faults["/modules/0/secret"], "give the credential again, since tokenUrl changed")
 	require.Contains(t, w.Call("PATCH", "/v1/apps/clinic", `{"setings":null}`).Problem(400)["/setings"], `did you mean "settings"?`)
 	require.Contains(t, w.Call("PATCH", "/v1/apps/clinic", claude).Problem(400)["/settings/llm/tools"], "set ANTHROPIC_API_KEY")
 	w.Call("PATCH", "/v1/apps/clinic", claude, "Prefer: handling=lenient").Is(200, "")

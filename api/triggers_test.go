@@ -102,7 +102,7 @@ func TestASearchNamesAllItsFaultsAtOnce(t *testing.T) {
 	s := start(t)
 	faulty := "state=dead&name=no+spaces&source=bot&reason=tired&order=up&since=today&until=tomorrow&session=-x&limit=0&value=%FF&messageId=" + strings.Repeat("m", 129)
 	s.Call("GET", "/v1/apps/clinic/triggers?"+faulty, "").Problem(400, `state "dead" is none of pending, delivered, failed`, `did you mean "failed"?`, `name "no spaces"`,
-		`source "bot"`, `reason "tired"`, `order "up"`, `since "today"`, `until "tomorrow"`, `session "-x"`, `limit "0"`, "value is no text", "messageId is no text of up to 128")
+		`source "bot"`, `reason "tired"`, `order "up"`, `since "today"`, `until "tomorrow"`, `session "-x"`, `limit "0"`, "value must be a text", "messageId must be a text of up to 128")
 	s.Call("GET", "/v1/apps/clinic/triggers?since=2026-12-02T00:00:00Z&until=2026-12-01T00:00:00Z", "").Problem(400, "until is before since")
 	s.Call("POST", "/v1/apps/clinic/triggers/retry?state=pending&source=bot&dryRun=yes", "").Problem(400, `state "pending" is not failed`, `source "bot"`, `dryRun "yes"`)
 }

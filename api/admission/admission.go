@@ -111,7 +111,7 @@ func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 				if errors.Is(err, errSessionBusy) {
 					of = "with tokens of this session"
 				}
-				return answer.NewProblem(answer.Overloaded, "too many requests "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+				return answer.NewProblem(answer.Overloaded, "too many requests "+of+" are in progress on this replica; this one was not started, send it again").With("Retry-After", answer.Soon)
 			}
 			if err != nil {
 				return err
@@ -179,7 +179,7 @@ const (
 
 // errBusy means that a request is neither admitted nor queued; errSessionBusy is one for the limits of a session.
 var (
-	errBusy        = errors.New("too much is under work here")
+	errBusy        = errors.New("too many requests are in progress here")
 	errSessionBusy = fmt.Errorf("%w of the session", errBusy)
 )
 

@@ -59,7 +59,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	}
 	for range flood - turns/2 - waiting/2 {
 		got := <-answers
-		got.Problem(503, "nothing of this one was done")
+		got.Problem(503, "this one was not started")
 		require.Equal(t, "1", got.Header.Get("Retry-After"))
 	}
 	for range 10 { // while the app's share is used up

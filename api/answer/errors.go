@@ -93,7 +93,7 @@ func typedProblem(err error) *Problem {
 	case errors.As(err, &scopes):
 		var beyond fault.List
 		for _, i := range scopes.Excess {
-			beyond.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
+			beyond.Add(fault.Point("scopes", i), "is not a scope of the key that makes this request; use a key that has it")
 		}
 		return faulty(ScopesExceeded, scopes.Error(), beyond)
 	case errors.As(err, &lacks):
@@ -101,7 +101,7 @@ func typedProblem(err error) *Problem {
 	case errors.As(err, &llm):
 		return undecided(llm)
 	case errors.As(err, &size):
-		return NewProblem(BodyTooLong, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, the most that is read")
+		return NewProblem(BodyTooLong, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, which is the limit")
 	}
 	return nil
 }
@@ -157,13 +157,13 @@ func plainProblem(err error) *Problem {
 	case errors.Is(err, repositories.ErrErasing):
 		return NewProblem(SessionErasing, err.Error()+": send the request again in a moment, and the session begins anew").With("Retry-After", Soon)
 	case errors.Is(err, keyspace.ErrMemory):
-		return NewProblem(StoreFull, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
+		return NewProblem(StoreFull, "Redis is full: it is at its maxmemory. Nothing was stored; requests that delete or revoke still work. Send the request again later, with the same id if it has one").With("Retry-After", later)
 	case IsUnavailable(err):
 		says, refused := "does not answer", (*keyspace.Refusal)(nil)
 		if errors.As(err, &refused) {
 			says = refused.Public()
 		}
-		return NewProblem(StoreUnavailable, "the store "+says+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
+		return NewProblem(StoreUnavailable, "the store "+says+"; send the request again, with the same id if it has one").With("Retry-After", Soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return NewProblem(Interrupted, "the request ended before its answer was there; send it again").With("Retry-After", Soon)
 	}
@@ -256,9 +256,9 @@ func routed(err error, c echo.Context) error {
 	}
 	switch routing.Code {
 	case http.StatusNotFound:
-		return NewProblem(UnknownPath, "there is nothing at "+quotePath(c.Request().URL.Path)+nearestPath(c)+"; /docs lists what there is")
+		return NewProblem(UnknownPath, "there is no path "+quotePath(c.Request().URL.Path)+nearestPath(c)+"; /docs lists all paths")
 	case http.StatusMethodNotAllowed:
-		return NewProblem(MethodNotAllowed, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
+		return NewProblem(MethodNotAllowed, Quote(c.Request().Method)+" is not allowed here; allowed: "+c.Response().Header().Get(echo.HeaderAllow))
 	default:
 		return fmt.Errorf("the router failed: %w", err) // it has no other errors
 	}

@@ -121,12 +121,12 @@ func (a Authenticator) Credential(c echo.Context) secret.Secret {
 var (
 	errNoKey         = errors.New("a key is needed: send it as the header Authorization: Bearer KEY")
 	errTokenExpired  = errors.New("the session token has expired")
-	errSessionOver   = errors.New("the session token has ended with its session")
+	errSessionOver   = errors.New("the session token ended because its session was closed")
 	errAccessExpired = errors.New("the access token has expired: renew it")
-	errAppOver       = errors.New("the access token has ended with its app")
+	errAppOver       = errors.New("the access token ended because its app was deleted")
 	errIssuedExpired = errors.New("the access token has expired: get another from its issuer")
-	errServiceOver   = errors.New("the access token is of an issuer that the app no longer lets agents come with")
-	errModuleOver    = errors.New("the access token has ended with its module, or with the secret of that: ask for another with clientId and clientSecret")
+	errServiceOver   = errors.New("the app no longer accepts access tokens of this issuer")
+	errModuleOver    = errors.New("the access token ended because its module was deleted or got another secret: get a new one with clientId and clientSecret")
 )
 
 // Principal returns the owner of a credential, which may be empty. Unauthorized converts its error.
@@ -277,7 +277,7 @@ func Guarded(open map[string]bool) echo.MiddlewareFunc {
 			switch {
 			case needsNoKey(c, open):
 			case !loopback:
-				return answer.NewProblem(answer.HostNotAllowed, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
+				return answer.NewProblem(answer.HostNotAllowed, "without keys, this service answers only at loopback names, as 127.0.0.1 or localhost")
 			case elsewhere:
 				return ForeignPage(origin)
 			}
@@ -448,7 +448,7 @@ func joined(scopes []store.Permission, between string) string {
 
 // Forbidden is the same answer for every lack of permission.
 func Forbidden() *answer.Problem {
-	return answer.NewProblem(answer.NotPermitted, "this key or token is not good for this").
+	return answer.NewProblem(answer.NotPermitted, "this key or token does not permit this request").
 		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)
 }
 

@@ -193,7 +193,7 @@ func (a Authenticator) ofSession(ctx context.Context, who Principal) error {
 		return err
 	}
 	if err != nil || session.User != who.bearer.subject {
-		return answer.NewProblem(answer.NotPermitted, "this session is of another user than the access token, or of none: its user has to be the token's sub")
+		return answer.NewProblem(answer.NotPermitted, "this session belongs to another user than the access token, or to no user: the session's user must be the token's sub")
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestADirectTriggerWithoutTheUserIs401AndNamesTheServices(t *testing.T) {
 	path := "/v1/apps/clinic/sessions/s1/triggers"
 	w.Call("POST", path, `{"name":"payroll","source":"ui"}`).Problem(401, "corp_token or google_token")
 	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.token(-2*time.Minute)).Problem(401, "corp_token: the ID token was not accepted: it has expired")
-	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.tokenOf(map[string]any{"aud": "shop"})).Problem(401, "its audience is not the right one")
+	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.tokenOf(map[string]any{"aud": "shop"})).Problem(401, "its audience (aud) is not this service")
 	w.Call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`).Problem(401, "who", "corp")
 	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "CORP_TOKEN: "+p.token(time.Hour)).Is(201, "")
 	got := w.Call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`, "corp_token: "+p.token(time.Hour)).Is(201, "")
@@ -312,9 +312,9 @@ func TestATokenOfAnIssuerIsABearerOfItsUser(t *testing.T) {
 func TestATokenOfAnIssuerIsGoodInSessionsOfItsUser(t *testing.T) {
 	w, p := agency(t)
 	token := p.forResource(w.URL+mcpOfSession, nil)
-	rpc(w, mcpOfSession, token, "tools/list", "").Problem(403, "this session is of another user than the access token, or of none")
+	rpc(w, mcpOfSession, token, "tools/list", "").Problem(403, "this session belongs to another user than the access token, or to no user")
 	w.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"user":"subject-of-bert"}`).Is(201, "")
-	rpc(w, mcpOfSession, token, "tools/list", "").Problem(403, "this session is of another user than the access token, or of none")
+	rpc(w, mcpOfSession, token, "tools/list", "").Problem(403, "this session belongs to another user than the access token, or to no user")
 	berts := p.forResource(w.URL+mcpOfSession, map[string]any{"sub": "subject-of-bert"})
 	require.Contains(t, string(rpc(w, mcpOfSession, berts, "tools/call", `"name":"leave","arguments":{}`).Is(200, "").Body), `"text":"done"`)
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")

@@ -37,7 +37,7 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 
 	b.fill(editorText, "{\"tools\": [{\"name\": \"book\",\n  \"cancelOnNext\": true, \"confirm\": \"allways\",\n  \"dedupe\": {\"by\": [\"desk\"]},\n  \"url\": \"https://h/\", \"answer\": {\"within\": \"30s\"}}]}")
 	b.click("#editor button.main")
-	b.reads(".fault", "needs settle", `did you mean "always"?`, "is missing", "is no parameter of the tool", "is given beside url", "line 2", "line 3", "line 4")
+	b.reads(".fault", "needs settle", `did you mean "always"?`, "is missing", "is not a parameter of the tool", "excludes url", "line 2", "line 3", "line 4")
 
 	b.fill(editorText, `{"tools": [{"name": "book", "url": "`+s.endpoint.URL+`", "schema": [{"parameter": "desk", "type": "string", "allowedValues": ["A", "B"], "required": true},
 		{"parameter": "people", "type": "integer", "minValue": 1}, {"parameter": "notes", "type": "array", "items": {"type": "string"}}, {"parameter": "key", "type": "string", "value": "fixed"}]}]}`)

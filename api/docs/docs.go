@@ -103,7 +103,7 @@ func (d *Documents) serve(c echo.Context, name string) error {
 	}
 	found, ok := files[name]
 	if !ok {
-		return answer.NewProblem(answer.UnknownPath, "there is no such file; /docs/reference/api names those that there are")
+		return answer.NewProblem(answer.UnknownPath, "this file does not exist; /docs/reference/api lists all files")
 	}
 	found.ServeHTTP(c.Response(), c.Request())
 	return nil

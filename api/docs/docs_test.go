@@ -281,7 +281,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 		require.Contains(t, got.Header.Get("Cache-Control"), "immutable")
 		require.NotRegexp(t, `https?://|@import|\burl\(|innerHTML|localStorage|sessionStorage|document\.cookie`, string(got.Body))
 	}
-	s.Call("GET", "/docs/reference/api/docs.0.js", "").Problem(404, "no such file")
+	s.Call("GET", "/docs/reference/api/docs.0.js", "").Problem(404, "this file does not exist")
 }
 
 func TestThePageIsSmall(t *testing.T) {

@@ -33,7 +33,7 @@ const (
 	maxAnswer  = 16 << 20 // the longest unstreamed answer, the longest event, and what is kept of streams, in bytes
 )
 
-var errLong = errors.New("the model's answer is too long to be read")
+var errLong = errors.New("the model's answer is too long")
 
 // acting is a request in which the model is offered the tools in scope.
 type acting struct {
@@ -91,7 +91,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 		case !retry || err != nil:
 			return err
 		case a.over:
-			return a.broken(answer.NewProblem(answer.ModelUnreachable, fmt.Sprintf("the model was asked %d times and still calls tools; what it called before is done", maxRounds)))
+			return a.broken(answer.NewProblem(answer.ModelUnreachable, fmt.Sprintf("the model still calls tools after %d requests; its earlier calls are done", maxRounds)))
 		}
 	}
 }

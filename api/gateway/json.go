@@ -11,7 +11,7 @@ import (
 
 // Requests and answers are parsed and edited in place: all other bytes stay unchanged.
 
-var errNoJSON = errors.New("the body is no JSON object with messages")
+var errNoJSON = errors.New("the body is not a JSON object with messages")
 
 // span is a half-open byte range of a text.
 type span struct{ from, to int }

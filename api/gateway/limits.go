@@ -44,7 +44,7 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 	}
 	for _, model := range requested.models {
 		if !limits.Allows(model) {
-			return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(model), strings.Join(limits.Models, ", ")))
+			return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("this app may not use model %s, only %s (settings.openai.limits.models)", answer.Quote(model), strings.Join(limits.Models, ", ")))
 		}
 	}
 	if limits.MaxTokens == 0 {
@@ -52,7 +52,7 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 	}
 	limit := int64(limits.MaxTokens)
 	if requested.choices > limit || requested.tokens > limit/requested.choices {
-		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by %s or n", limit, strings.Join(lengths, ", ")))
+		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("an answer of this app may have %d tokens in all choices together (settings.openai.limits.maxTokens): lower %s or n", limit, strings.Join(lengths, ", ")))
 	}
 	if requested.tokens > 0 {
 		return body, nil
@@ -127,7 +127,7 @@ func readDemand(body []byte, lengths []string) (demand, error) {
 		}
 		number, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || number < 1 {
-			return demand{}, answer.NewProblem(answer.InvalidBody, name+" is "+answer.Quote(value)+", and must be a whole number from 1")
+			return demand{}, answer.NewProblem(answer.InvalidBody, name+" is "+answer.Quote(value)+"; it must be a whole number, 1 or more")
 		}
 		*target = max(*target, number)
 	}

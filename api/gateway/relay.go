@@ -226,10 +226,10 @@ func CheckHeaders(list []string) error {
 	for _, one := range list {
 		begin := strings.TrimSuffix(one, "*")
 		if strings.Trim(begin, headerSigns) != "" || begin == "" {
-			return fmt.Errorf("%q is no name of a header, nor the begin of one with a * behind it, as in X-Tenant or X-Gateway-*", one)
+			return fmt.Errorf("%q is not the name of a header, or its beginning with a * behind it, as X-Tenant or X-Gateway-*", one)
 		}
 		if matches(never, begin) || strings.HasSuffix(strings.ToLower(begin), repositories.TokenHeaderEnd) {
-			return fmt.Errorf("%q never passes: it would carry a credential, or the model's host would speak for this one", one)
+			return fmt.Errorf("%q cannot be relayed: it carries a credential, or belongs to one of the two hosts", one)
 		}
 	}
 	return nil

@@ -102,9 +102,9 @@ func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService,
 
 var (
 	errLong        = errors.New("it is longer than 16 KiB")
-	errAudience    = errors.New("its audience is not the right one")
-	errParty       = errors.New("it is for several audiences or names an authorized party (azp), and that is not the right one")
-	errEarly       = errors.New("it was issued later than now")
+	errAudience    = errors.New("its audience (aud) is not this service")
+	errParty       = errors.New("it has several audiences or an authorized party (azp), and that party is not the configured one")
+	errEarly       = errors.New("its issue time (iat) is in the future")
 	errUnreachable = errors.New("its issuer cannot be asked now")
 )
 
@@ -303,7 +303,7 @@ type keySet struct {
 	keys []jose.JSONWebKey
 }
 
-var errSignature = errors.New("the signature is of none of the issuer's keys")
+var errSignature = errors.New("its signature is not by a key of the issuer")
 
 // VerifySignature returns the payload of a token signed by one of the issuer's keys.
 func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
@@ -383,7 +383,7 @@ func (s *keySet) fetch() ([]jose.JSONWebKey, error) {
 	}
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, fmt.Errorf("the issuer's keys are no JSON Web Key Set: %w", err)
+		return nil, fmt.Errorf("the issuer's keys are not a JSON Web Key Set: %w", err)
 	}
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {

@@ -78,7 +78,7 @@ func (p *Pages) serve(c echo.Context, name string) error {
 	}
 	file, ok := files[name]
 	if !ok {
-		return answer.NewProblem(answer.UnknownPath, "there is no such page; /docs lists those that there are")
+		return answer.NewProblem(answer.UnknownPath, "this page does not exist; /docs lists all pages")
 	}
 	c.Response().Header().Set("Content-Security-Policy", policy)
 	if strings.HasPrefix(name, root+"/_") {

@@ -118,9 +118,9 @@ func TestThePagesLoadNothingFromElsewhere(t *testing.T) {
 		}
 	}
 	require.NotContains(t, s.Call("GET", "/docs/tools", "").Header.Get("Cache-Control"), "immutable")
-	s.Call("GET", "/docs/none", "").Problem(404, "no such page")
+	s.Call("GET", "/docs/none", "").Problem(404, "this page does not exist")
 	site(t, fstest.MapFS{}).Call("GET", "/docs", "").Is(500, "")
-	apitest.Serve(t).Call("GET", "/docs", "").Problem(404, "no such page")
+	apitest.Serve(t).Call("GET", "/docs", "").Problem(404, "this page does not exist")
 }
 
 func TestTheSearchHasEverySectionAndIsSmall(t *testing.T) {

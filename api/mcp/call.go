@@ -41,7 +41,7 @@ func (x *rpcCall) callTool() (any, error) {
 				return x.toolError("name: is required, the name of a tool that search_tools has found"), nil
 			}
 			if given != nil && !isObject {
-				return x.toolError("arguments: is no object"), nil
+				return x.toolError("arguments: is not an object"), nil
 			}
 			p.Name, p.Arguments, x.viaCallTool = name, arguments, true
 		}

@@ -172,7 +172,7 @@ func (x *rpcCall) search() (any, error) {
 		number, _ := limitValue.(json.Number)
 		var err error
 		if limit, err = number.Int64(); err != nil || limit < 1 || limit > maxFound {
-			return x.toolError("limit: is no whole number from 1 to 50"), nil
+			return x.toolError("limit: is not a whole number from 1 to 50"), nil
 		}
 	}
 	if query == "" {

@@ -81,7 +81,7 @@ func membersOf(body []byte) (members map[string]json.RawMessage, err error) {
 	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
 		return nil, unreadable(codeInvalidRequest, "batches are not taken, in no revision: send each message in a request of its own")
 	case err != nil || members == nil:
-		return nil, unreadable(codeInvalidRequest, "the body is no object: a JSON-RPC message is one")
+		return nil, unreadable(codeInvalidRequest, "the body is not an object, as a JSON-RPC message is")
 	}
 	return members, nil
 }

@@ -186,7 +186,7 @@ func (s *Server) Serve(c echo.Context) error {
 		return auth.ForeignPage(origin)
 	}
 	if mode := c.QueryParam("tools"); mode != "" && mode != searchMode {
-		return answer.NewProblem(answer.InvalidQuery, "tools="+answer.Quote(mode)+" is not known; tools="+searchMode+" is")
+		return answer.NewProblem(answer.InvalidQuery, "tools="+answer.Quote(mode)+" is unknown; the only value is tools="+searchMode)
 	}
 	body, err := answer.ReadBody(c.Request().Body)
 	if err != nil {

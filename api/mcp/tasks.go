@@ -377,7 +377,7 @@ func owns(x *rpcCall, id string) bool {
 }
 
 // errBecameTask means that a call continues as a task.
-var errBecameTask = errors.New("the call goes on as a task")
+var errBecameTask = errors.New("the call continues as a task")
 
 // storeRetry is the pause before runReporting checks again whether a trigger is stored.
 const storeRetry = 20 * time.Millisecond

@@ -342,7 +342,7 @@ func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Princ
 
 func refused(detail string) error { return answer.NewProblem(answer.NotPermitted, detail) }
 
-var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
+var errNotMQTT = errors.New("the first packet is not a CONNECT packet of MQTT")
 
 // first reads the CONNECT packet, and keeps its bytes for the broker.
 func (c *connection) first() (hello packets.Packet, err error) {

@@ -35,7 +35,7 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 		return
 	}
 	full := func() {
-		problem := answer.NewProblem(answer.Overloaded, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
+		problem := answer.NewProblem(answer.Overloaded, "too many requests over NATS are in progress on this replica; send it again in a moment, with the same id")
 		s.finish(e, message, answer.Refused(problem.With("Retry-After", answer.Soon)), 0)
 	}
 	select {
@@ -84,7 +84,7 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) *answer.Recorder {
 	method, path := e.target(message.Subject)
 	request, err := http.NewRequestWithContext(audit.WithVia(s.baseCtx, audit.ViaNATS), method, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
-		return answer.Refused(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"))
+		return answer.Refused(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" are not valid"))
 	}
 	for name, values := range message.Header { // NATS keeps the case of header names
 		goes := api.ForwardsHeader(name) || strings.EqualFold(name, keyHeader)
@@ -193,9 +193,9 @@ func ParseReplies(text string) (Replies, error) {
 		switch {
 		case prefix == anywhere:
 		case prefix == "" || strings.ContainsAny(prefix, " \t*>") || slices.Contains(strings.Split(prefix, "."), ""):
-			faults = append(faults, fmt.Errorf("%q is no prefix of subjects: name whole words without * in them, as in _INBOX_web", prefix))
+			faults = append(faults, fmt.Errorf("%q is not a prefix of subjects: name whole words without *, as _INBOX_web", prefix))
 		case isOurs(prefix):
-			faults = append(faults, fmt.Errorf("%q is a subject of the service or of NATS: a reply there would be an event or a command", prefix))
+			faults = append(faults, fmt.Errorf("%q is a subject of the service or of NATS, where a reply would be an event or a command", prefix))
 		}
 		list = append(list, prefix)
 	}

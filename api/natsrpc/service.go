@@ -143,7 +143,7 @@ func (s *Service) Run(ctx context.Context) error {
 	select {
 	case <-idle:
 	case <-grace.Done():
-		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still under work after "+s.options.ShutdownGrace.String()+"; their clients ask again")
+		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still in progress after "+s.options.ShutdownGrace.String()+"; their clients ask again")
 	}
 	_ = s.conn.FlushWithContext(grace) // the last replies
 	return nil

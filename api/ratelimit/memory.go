@@ -111,7 +111,7 @@ func (b *Body) Read(into []byte) (int, error) {
 		next := min(step, max(b.most-b.read, 1))
 		if !b.memory.book(b.of, next) {
 			return 0, answer.NewProblem(answer.Overloaded,
-				"too many long requests are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+				"too many long requests are in progress on this replica; this one was not started, send it again").With("Retry-After", answer.Soon)
 		}
 		b.booked += next
 	}

@@ -232,7 +232,7 @@ func (f *floods) around(n Needs, next echo.HandlerFunc) echo.HandlerFunc {
 		under := f.times[one] >= refusals && f.now().Before(f.ends)
 		f.mu.Unlock()
 		if under {
-			return answer.NewProblem(answer.RateLimited, "this session keeps sending although its limits are reached: its requests are not read before the next second").With("Retry-After", answer.Soon)
+			return answer.NewProblem(answer.RateLimited, "this session keeps sending although its limits are reached: its requests are refused until the next second").With("Retry-After", answer.Soon)
 		}
 		err := next(c)
 		if err != nil && answer.ProblemOf(err).Status == http.StatusTooManyRequests || c.Response().Status == http.StatusTooManyRequests {

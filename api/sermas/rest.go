@@ -42,7 +42,7 @@ func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer
 	outer := c.Request()
 	request, err := http.NewRequestWithContext(audit.WithVia(outer.Context(), audit.ViaSERMAS), method, path, bytes.NewReader(body))
 	if err != nil {
-		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the path cannot be read")
+		return nil, answer.NewProblem(answer.InvalidPath, "the ids in the path are not valid")
 	}
 	request.Host, request.RemoteAddr, request.TLS, request.RequestURI = outer.Host, outer.RemoteAddr, outer.TLS, path
 	request.Header = outer.Header.Clone()
@@ -119,7 +119,7 @@ func (f fields) text(faults *fault.List, name string) string {
 	}
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		faults.Add(fault.Point(name), "is no text")
+		faults.Add(fault.Point(name), "is not a string")
 	}
 	return text
 }
@@ -158,7 +158,7 @@ func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (strin
 		return "", err
 	}
 	if len(apps) != 1 || next != "" {
-		return "", answer.NewProblem(answer.InvalidBody, "nothing says which app is meant: name it as ?appId=, in the body, or ask with a token or a key of the app")
+		return "", answer.NewProblem(answer.InvalidBody, "the app is not named: give ?appId=, appId in the body, or a token or key of the app")
 	}
 	return apps[0].ID, nil
 }
@@ -192,7 +192,7 @@ const served = "POST /api/platform/token, …/access_token, …/refresh and …/
 // unknown answers for unsupported paths, and names the supported ones.
 func (h *handler) unknown(c echo.Context) error {
 	if !h.On {
-		return answer.NewProblem(answer.UnknownPath, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")
+		return answer.NewProblem(answer.UnknownPath, "this service does not serve clients of SERMAS: start it with EARSHOT_SERMAS=on (--sermas on); /docs lists its paths")
 	}
 	asked := strings.TrimPrefix(c.Request().URL.Path, root)
 	instead := ""
@@ -201,7 +201,7 @@ func (h *handler) unknown(c echo.Context) error {
 			instead = ": " + one.instead
 		}
 	}
-	return answer.NewProblem(answer.UnknownPath, fmt.Sprintf("this path of SERMAS is not served%s. There is: %s", instead, served))
+	return answer.NewProblem(answer.UnknownPath, fmt.Sprintf("this path of SERMAS is not served%s. Served paths: %s", instead, served))
 }
 
 // notOfChat are further fields of SERMAS's messages that are ignored: voices, avatars, and those in the path.

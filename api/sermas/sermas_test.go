@@ -75,7 +75,7 @@ func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 	}
 	require.Contains(t, s.call("POST", "/api/platform/token", `{"appId":"other","appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(400).body, "/appId")
 	faults := s.call("POST", "/api/platform/token", `{"appId":"","clientId":7}`, noKey).is(400).body
-	for _, part := range []string{`"/appId","detail":"is missing"`, `"/clientId","detail":"is no text"`, `"/clientSecret","detail":"is missing"`} {
+	for _, part := range []string{`"/appId","detail":"is missing"`, `"/clientId","detail":"is not a string"`, `"/clientSecret","detail":"is missing"`} {
 		require.Contains(t, faults, part)
 	}
 	require.NotContains(t, s.log.String(), "s3cret-of-the-avatar")

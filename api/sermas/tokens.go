@@ -105,7 +105,7 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 
 var (
 	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId, or its secret is too short to sign in with: it needs at least 16 characters")
-	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
+	errRenewal = errors.New("this refreshToken is not valid any more: it has expired, its app or module was deleted, or the module's secret was changed or has fewer than 16 characters; ask for a token with clientId and clientSecret")
 )
 
 func (h *handler) renew(c echo.Context) error {

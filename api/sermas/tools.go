@@ -48,7 +48,7 @@ func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	if raw, has := body["options"]; has {
 		var options fields
 		if json.Unmarshal(raw, &options) != nil {
-			faults.Add(fault.Point("options"), "is no object")
+			faults.Add(fault.Point("options"), "is not an object")
 		}
 		maps.DeleteFunc(options, func(name string, value json.RawMessage) bool {
 			return !slices.Contains(knownOptions, name) || string(value) == "null"
@@ -108,7 +108,7 @@ func (h *handler) write(c echo.Context, w *writing, status int) error {
 	path := repositoryPath(w.scope, w.id)
 	others := slices.DeleteFunc(slices.Clone(w.places), func(at repositories.Scope) bool { return at == w.scope })
 	if len(others) > 0 && c.Request().Header.Get("If-None-Match") == "*" {
-		return answer.NewProblem(answer.PreconditionFailed, "it is there already, in the app or another session: leave If-None-Match out to move it")
+		return answer.NewProblem(answer.PreconditionFailed, "the repository exists already, in the app or another session: leave out If-None-Match to move it")
 	}
 	got, err := h.ask(c, http.MethodPut, path, body)
 	if err == nil && !failed(got) {

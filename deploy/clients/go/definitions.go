@@ -125,7 +125,7 @@ type Settings struct {
 	// Where the users are (as Europe/Berlin), unless session or message says it. It decides what tomorrow and noon
 	// are.
 	TimeZone string   `json:"timeZone,omitempty"`
-	Prompt   *Prompt  `json:"prompt,omitempty"`  // What the model is told about the app.
+	Prompt   *Prompt  `json:"prompt,omitempty"`  // What the model learns about the app.
 	LLM      *LLM     `json:"llm,omitempty"`     // Which model is asked, and when.
 	Offline  *Offline `json:"offline,omitempty"` // How messages are matched where no model decides.
 	// What is done with chats of clients that take this service for their model, at …/openai/v1.
@@ -137,7 +137,7 @@ type Settings struct {
 	Limits map[string]*int64 `json:"limits,omitempty"`
 }
 
-// Prompt is what the model is told about the app.
+// Prompt is what the model learns about the app.
 type Prompt struct {
 	// Comes before the conversation in every request to the model: who the assistant is, and how it speaks.
 	Text string `json:"text,omitempty"`

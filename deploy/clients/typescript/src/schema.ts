@@ -659,7 +659,7 @@ export interface paths {
         put?: never;
         /**
          * Fire a tool of the session or the app
-         * @description Fires without the matcher. A tool that requires a verified user needs an ID token in the header {name}_token of one of its services, else 401 names them. Values are strict: "5" is not a number. 404 if no such tool is in scope, also if another request just used up a triggerOnce repository. The same triggerId again gets the same answer and fires nothing.
+         * @description Fires without the matcher. A tool that requires a verified user needs an ID token in the header {name}_token of one of its services, else 401 names them. Values are strict: "5" is not a number. 404 if no tool of this name is in scope, also if another request just used up a triggerOnce repository. The same triggerId again gets the same answer and fires nothing.
          */
         post: operations["fireInSession"];
         delete?: never;

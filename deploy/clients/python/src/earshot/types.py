@@ -37,14 +37,14 @@ class Answer(_Answer, total=False):
     """What a message fired."""
     # Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its
     # time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the
-    # issuer did not answer. Missing where all do.
+    # issuer did not answer. Missing if all do.
     auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
-    # With explain=true: why it came out so. Missing where nothing explains it any more.
+    # With explain=true: the explanation. Missing if it is no longer kept.
     explain: Explanation
     # json where the reply is a result that is no text; missing for a text.
     replyType: Literal['json']
-    # The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing where
-    # there are none.
+    # The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing if there
+    # are none.
     retracted: List[Retracted]
 
 
@@ -102,9 +102,9 @@ class Attempt(_Attempt, total=False):
     request: Sent
     # How the answer begins, of a call that was not delivered; its credentials masked.
     response: str
-    # HTTP status, where there was an answer.
+    # HTTP status, if there was an answer.
     status: int
-    # It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not known.
+    # It began, but its replica died before its end was recorded. It may have been sent.
     unended: bool
 
 
@@ -244,7 +244,7 @@ class CallState(_CallState, total=False):
     # What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of
     # objects.
     result: Any
-    # HTTP status of the last attempt; missing where there was no answer.
+    # HTTP status of the last attempt; missing if there was no answer.
     status: int
     # The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut.
     truncated: bool
@@ -253,7 +253,7 @@ class CallState(_CallState, total=False):
 
 
 class _Caller(TypedDict):
-    # It may do everything: the key is the admin's, or none is asked for.
+    # It may do everything: the key is the admin's, or requests need no key.
     admin: bool
 
 
@@ -871,7 +871,7 @@ class ExplainedCall(_ExplainedCall, total=False):
     ignored: List[str]
     # The tool's repository; missing for a name that no tool in scope has.
     repositoryId: str
-    # The answer of the model that has it, from 1; missing where no model was asked.
+    # The answer of the model that has it, from 1; missing if no model was asked.
     round: int
     # The trigger that it fired.
     triggerId: str
@@ -911,9 +911,9 @@ class _ExplainedRequest(TypedDict):
     model: str
     # How long it took, in milliseconds.
     ms: int
-    # The body that was sent; a text where it was cut.
+    # The body that was sent; a text if it was cut.
     request: Any
-    # The body that came back, as it came; a text where it is no JSON.
+    # The body that came back, as it came; a text if it is not JSON.
     response: Any
     # As far as the provider reports them.
     tokens: ExplainedRequestTokens
@@ -943,7 +943,7 @@ class _Explanation(TypedDict):
     stage: Literal['exact', 'llm', 'offline', 'none']
     # When it was decided.
     ts: str
-    # What came of the message, in a sentence; where nothing fired, why.
+    # What the message did, in a sentence; if nothing fired, why.
     why: str
 
 
@@ -1011,7 +1011,7 @@ class _HostHealth(TypedDict):
 
 class HostHealth(_HostHealth, total=False):
     """How a host that tools call has fared."""
-    # How long calls took; missing where none was made.
+    # How long calls took; missing if none was made.
     ms: Durations
 
 
@@ -1093,11 +1093,11 @@ class _Key(TypedDict):
 
 class Key(_Key, total=False):
     """A key of an app."""
-    # When it ends; missing where it does not.
+    # When it ends; missing if it does not.
     expiresAt: str
-    # When it was last used, exact to a minute; missing where it never was.
+    # When it was last used, exact to a minute; missing if it never was.
     lastUsed: str
-    # The key that asked for it, and with which it ends; missing where it was the admin.
+    # The key that asked for it, and with which it ends; missing if it was the admin.
     madeBy: Id
     # What the key is for, as it was given.
     name: str
@@ -1141,11 +1141,11 @@ class _MadeKey(TypedDict):
 
 class MadeKey(_MadeKey, total=False):
     """A new key of an app, with the key itself."""
-    # When it ends; missing where it does not.
+    # When it ends; missing if it does not.
     expiresAt: str
-    # When it was last used, exact to a minute; missing where it never was.
+    # When it was last used, exact to a minute; missing if it never was.
     lastUsed: str
-    # The key that asked for it, and with which it ends; missing where it was the admin.
+    # The key that asked for it, and with which it ends; missing if it was the admin.
     madeBy: Id
     # What the key is for, as it was given.
     name: str
@@ -1183,16 +1183,16 @@ class _Match(TypedDict):
 
 class Match(_Match, total=False):
     """One firing of a tool."""
-    # The call; missing where the tool has nothing to call.
+    # The call; missing if the tool has nothing to call.
     call: CallState
     # Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it
     # back.
     digest: str
     # Of a tool with settle: until when it can be taken back; its effects become due then.
     dueAt: str
-    # The event of the tool's emitter; missing where it has none.
+    # The event of the tool's emitter; missing if it has none.
     emitter: EventState
-    # The event tool.trigger; missing where the tool is not to send it.
+    # The event tool.trigger; missing if the tool is not to send it.
     event: EventState
     # Of one that waits to be confirmed: when it ends as cancelled, without a word.
     expiresAt: str
@@ -1277,7 +1277,7 @@ class _Moved(TypedDict):
 class Moved(_Moved, total=False):
     """A trigger whose effects were kept back was moved."""
     # By whom: the id of a key, admin, session for a token, or message and the id of the one that said it;
-    # missing where it was the clock.
+    # missing if it was the clock.
     by: str
 
 
@@ -1288,9 +1288,9 @@ class _NextAttempt(TypedDict):
 
 class NextAttempt(_NextAttempt, total=False):
     """The attempt at a call that is under way, or comes next."""
-    # When it is due; missing where it has begun.
+    # When it is due; missing if it has begun.
     at: str
-    # It has begun; missing where it has not.
+    # It has begun; missing if it has not.
     underWay: bool
 
 
@@ -1318,7 +1318,7 @@ class OpenCall(_OpenCall, total=False):
     expiresAt: str
     # What the user is to be asked.
     question: str
-    # The repository that has the tool; missing where an agent named none, and its tool is gone.
+    # The repository that has the tool; missing if an agent named none, and its tool is gone.
     repositoryId: Id
     # The trigger, or the task of an agent that lacks values; missing of a call that messages have begun.
     triggerId: Id
@@ -1405,7 +1405,7 @@ class Patch(TypedDict, total=False):
 
 
 class _PreviewToolsItem(TypedDict):
-    # What a model is told of it: its description, and the first of its examples.
+    # What a model sees of it: its description, and the first of its examples.
     description: str
     # The JSON Schema of the values that a model may give.
     inputSchema: Dict[str, Any]
@@ -1457,7 +1457,7 @@ class _Problem(TypedDict):
     status: int
     # The problem in short; the same for all of its type.
     title: str
-    # The kind of problem: about:blank where the status says it all, else where it is described.
+    # The kind of problem: about:blank if the status says it all, else the path of its description.
     type: str
 
 
@@ -1532,7 +1532,7 @@ class _Record(TypedDict):
 
 class Record(_Record, total=False):
     """The stored record of a trigger."""
-    # The call; missing where the tool has nothing to call.
+    # The call; missing if the tool has nothing to call.
     call: CallState
     # Values that were changed in form, not in meaning.
     coerced: List[str]
@@ -1541,14 +1541,14 @@ class Record(_Record, total=False):
     digest: str
     # Of a tool with settle: until when it can be taken back; its effects become due then.
     dueAt: str
-    # The event of the tool's emitter; missing where it has none.
+    # The event of the tool's emitter; missing if it has none.
     emitter: EventState
-    # The event tool.trigger; missing where the tool is not to send it.
+    # The event tool.trigger; missing if the tool is not to send it.
     event: EventState
     # Where in the conversation each inferred value was said, by parameter; null for nowhere.
     evidence: Dict[str, Union[RecordEvidenceValue, None]]
     # Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an
-    # answer: until when, where it is asked for alone.
+    # answer: until when, if it is read alone.
     expiresAt: str
     # The message that caused it, if any.
     messageId: str
@@ -1564,7 +1564,7 @@ class Record(_Record, total=False):
     question: str
     # The model's arguments were not well-formed JSON.
     repaired: bool
-    # The event tool.result, where it was given up: the trigger has failed then, although its other effects
+    # The event tool.result, where it was given up: then the trigger has failed, although its other effects
     # were delivered.
     resultEvent: EventState
     # When what had failed, or the next attempt, was made due at once by hand.
@@ -1732,7 +1732,7 @@ class _Rejected(TypedDict):
 class Rejected(_Rejected, total=False):
     """A tool that was called for and did not fire."""
     # What to ask the user next: the question of the first parameter without a good value that has one.
-    # Missing where none has.
+    # Missing if no such parameter has one.
     ask: str
 
 
@@ -1853,7 +1853,7 @@ class ResponseRequest(TypedDict, total=False):
     metadata: Union[Dict[str, Any], None]
     # The response that this one continues: the input has what is new since.
     previous_response_id: Union[str, None]
-    # Names the session where nothing else does.
+    # Names the session if nothing else does.
     user: str
 
 
@@ -1972,14 +1972,14 @@ class Session(_Session, total=False):
     language: str
     # When it was used last, by a message or otherwise; of a list by activity alone.
     lastActive: str
-    # When its last message came; missing where none has.
+    # When its last message came; missing if it has none.
     lastMessage: str
     # The last message that has the text which was looked for; in a list by activity without one, the last of
     # the user.
     message: Said
     # What its client attached to it.
     metadata: Dict[str, Any]
-    # What waits for somebody, from any source. A list of sessions does not have it.
+    # All that waits, from any source. A list of sessions does not have it.
     open: List[OpenCall]
     # What its messages came to, the last one first; of a list alone.
     outcomes: List[Literal['fired', 'rejected', 'unmatched']]
@@ -2093,7 +2093,7 @@ class SettingsOpenai(TypedDict, total=False):
 
 
 class SettingsPrompt(TypedDict, total=False):
-    """What the model is told about the app."""
+    """What the model learns about the app."""
     # Comes before the conversation in every request to the model: who the assistant is, and how it speaks.
     text: str
 
@@ -2119,7 +2119,7 @@ class Settings(TypedDict, total=False):
     offline: SettingsOffline
     # What is done with chats of clients that take this service for their model, at …/openai/v1.
     openai: SettingsOpenai
-    # What the model is told about the app.
+    # What the model learns about the app.
     prompt: SettingsPrompt
     # true: no reply is written after a match, whatever the tool says, and the answer has skipResponse true.
     # Default: false.
@@ -2142,7 +2142,7 @@ class SocketAnswer(_SocketAnswer, total=False):
     body: Any
     # ETag, Preference-Applied, Retry-After and X-Request-Id, where REST has them.
     headers: Dict[str, str]
-    # That of the request; missing where it could not be read.
+    # That of the request; missing if it could not be read.
     id: str
 
 
@@ -2763,11 +2763,11 @@ class _WebhookDelivery(TypedDict):
 
 class WebhookDelivery(_WebhookDelivery, total=False):
     """An event that did not arrive at a webhook."""
-    # When it is sent again; missing where it has failed.
+    # When it is sent again; missing if it has failed.
     nextAt: str
     # Its session; missing without one.
     sessionId: Id
-    # What was answered last; missing where nothing was.
+    # What was answered last; missing if nothing was.
     status: int
 
 
