@@ -50,7 +50,7 @@ func WithRetries(times int) Option { return func(c *Client) { c.again = max(0, t
 func New(service string, options ...Option) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(service, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("earshot: %q is no URL of a service, as %s", service, DefaultURL)
+		return nil, fmt.Errorf("earshot: %q is not the URL of a service, as %s", service, DefaultURL)
 	}
 	c := &Client{base: base, tokens: &tokens{}, http: &http.Client{}, again: 3, waiting: wait}
 	for _, option := range options {
@@ -212,7 +212,7 @@ func (c *Client) openOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	request.Header.Set("User-Agent", UserAgent)
 	key, err := c.tokens.get(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("earshot: there is no token: %w", err)
+		return nil, fmt.Errorf("earshot: the function for the token failed: %w", err)
 	}
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)

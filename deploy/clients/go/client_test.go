@@ -111,7 +111,7 @@ func TestProblemsHaveTypes(t *testing.T) {
 	_, err = app.Trigger(t.Context(), "none")
 	equal(t, true, errors.Is(err, earshot.ErrNotFound))
 	_, err = earshot.New("clinic.example")
-	equal(t, `earshot: "clinic.example" is no URL of a service, as http://127.0.0.1:8080`, err.Error())
+	equal(t, `earshot: "clinic.example" is not the URL of a service, as http://127.0.0.1:8080`, err.Error())
 }
 
 func TestAServiceThatIsBusyIsAskedAgainWhenItSays(t *testing.T) {

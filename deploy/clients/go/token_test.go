@@ -74,7 +74,7 @@ func TestATokenThatIsRefusedIsFollowedByAnother(t *testing.T) {
 		t.Errorf("%v after %v: it is renewed once", err, seen)
 	}
 	without := clientOf(func(context.Context) (string, error) { return "", errors.New("the back-end is down") })
-	if _, err := without.WhoAmI(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no token: the back-end is down") {
+	if _, err := without.WhoAmI(t.Context()); err == nil || !strings.Contains(err.Error(), "the function for the token failed: the back-end is down") {
 		t.Error(err)
 	}
 }

@@ -173,7 +173,7 @@ class Story(unittest.TestCase):
         self.assertRegex(str(refused.exception), r"^400 .*/tools/0/name: ")
         with Client("http://127.0.0.1:1", app=APP, retries=1) as nobody, self.assertRaises(NoAnswer):
             nobody.session("s").say("hello")
-        with self.assertRaisesRegex(ValueError, "is no URL of a service"):
+        with self.assertRaisesRegex(ValueError, "is not the URL of a service"):
             Client("earshot", app=APP)
         self.assertEqual(APP, self.clinic.request("GET", "")["appId"])
 

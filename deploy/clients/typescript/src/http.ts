@@ -46,7 +46,8 @@ export class Http {
   #token: Promise<string> | undefined;
 
   constructor(options: Options) {
-    if (!/^https?:\/\//.test(options.url)) throw new TypeError(`${JSON.stringify(options.url)} is no URL of a service, as http://127.0.0.1:8080`);
+    if (!/^https?:\/\//.test(options.url)) throw new TypeError(`${JSON.stringify(options.url)} is not the URL of a service, as http://127.0.0.1:8080`);
+    if (!options.app) throw new TypeError('app is missing: give the appId, as app: "clinic"');
     this.options = { ...options, url: options.url.replace(/\/+$/, '') };
   }
 
@@ -113,7 +114,7 @@ export class Http {
     try {
       response = await send(`${this.options.url}${request.path}${queryOf(request.query)}`, asked);
     } catch (cause) {
-      throw new NoAnswer(`${request.method} ${request.path}: no answer`, { cause });
+      throw new NoAnswer(`${request.method} ${request.path}: no answer${reasonOf(cause)}`, { cause });
     }
     if (!response.ok) throw await problemOf(response);
     return response;
@@ -154,9 +155,15 @@ export class Http {
       return await asked;
     } catch (cause) {
       if (this.#token === asked) this.#token = undefined; // the next one asks again
-      throw new NoAnswer('there is no token', { cause });
+      throw new NoAnswer(`the function for the token failed${reasonOf(cause)}`, { cause });
     }
   }
+}
+
+/** Node keeps the reason of a failed fetch in its cause. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as { cause?: unknown };
+  return cause instanceof Error && cause.message ? `: ${cause.message}` : '';
 }
 
 function queryOf(query: Record<string, unknown> = {}): string {

@@ -362,7 +362,7 @@ class Client(Scope):
     def __init__(self, url: Optional[str] = None, *, app: str, key: Union[str, Callable[[], Any], None] = None, retries: int = 3, timeout: float = 120.0, silence: float = 45.0, http: Optional[httpx.Client] = None) -> None:
         url = url or os.environ.get("EARSHOT_URL") or DEFAULT_URL
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url!r} is no URL of a service, as {DEFAULT_URL}")
+            raise ValueError(f"{url!r} is not the URL of a service, as {DEFAULT_URL}")
         if key is None:
             key = os.environ.get("EARSHOT_KEY") or os.environ.get("EARSHOT_ADMIN_KEY") or ""
         path = f"/v1{join('apps', app)}"
