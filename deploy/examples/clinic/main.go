@@ -78,7 +78,7 @@ func (v visits) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		log.Print(err)
-		http.Error(w, "the desk is not to be had now", http.StatusBadGateway)
+		http.Error(w, "the desk is not available now", http.StatusBadGateway)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
