@@ -201,7 +201,7 @@ func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	require.Len(t, items, 2, "it is written down who had it done")
 	require.Equal(t, audit.Subject{WebhookName: "desk"}, items[0].Subject)
 	require.Equal(t, []string{"clinic desk <nil>", "clinic desk 2026-12-01 08:30:00 +0000 UTC"}, double.resent)
-	require.Equal(t, `"yesterday" is no time as 2026-12-01T09:00:00Z`, s.Call("POST", of+"/desk/resend", `{"since":"yesterday","from":1}`).Problem(400)["/since"])
+	require.Equal(t, `"yesterday" is not a time, as 2026-12-01T09:00:00Z`, s.Call("POST", of+"/desk/resend", `{"since":"yesterday","from":1}`).Problem(400)["/since"])
 	s.Call("POST", of+"/away/resend", "").Problem(503, "events")
 
 	none := apitest.Live(t, apitest.Everything)
@@ -413,8 +413,8 @@ func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
 		require.NotNil(t, hosts.Items[1].Took)
 	}
 	twice := w.Call("GET", usagePath+"/hosts?since=today", "")
-	twice.Problem(400, `since "today" is no time`)
-	require.Equal(t, 1, strings.Count(string(twice.Body), "is no time"), "each fault is told once")
+	twice.Problem(400, `since "today" is not a time`)
+	require.Equal(t, 1, strings.Count(string(twice.Body), "is not a time"), "each fault is told once")
 	w.Call("GET", usagePath+"?step=second", "").Problem(400, "none of minute, hour, day")
 	w.Call("GET", usagePath+"?step=minute&from=2026-11-01", "").Problem(400, "name days")
 	w.Call("GET", usagePath+"?step=minute&since=2026-11-01T00:00:00Z&until=2026-11-01T03:00:01Z", "").Problem(400, "are 181 minutes; ask for 180 at most")

@@ -74,7 +74,7 @@ func TestABodyThatIsNoJSONIsOneFaultOfTheWhole(t *testing.T) {
 
 // TestNoTextIsAltered: decoders replace what is no character, and two ids would be one.
 func TestNoTextIsAltered(t *testing.T) {
-	const half = ", half of a pair that is no character alone; send both halves, or the character itself"
+	const half = ", half of a surrogate pair; send both halves, or the character itself"
 	s := start(t)
 	for body, want := range map[string]map[string]string{
 		"{\"messageId\":\"lat\",\"actor\":\"user\",\"text\":\"caf\xe9\"}":          {"": "the body is not UTF-8: byte 46 is 0xe9; send it in UTF-8"},

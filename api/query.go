@@ -284,7 +284,7 @@ func (a *searchQuery) metadata() map[string]string {
 }
 
 func (a *searchQuery) time(name string) time.Time {
-	return a.parsedTime(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
+	return a.parsedTime(name, time.RFC3339, "is not a time, as 2026-12-01T09:00:00Z (a + in it is written %2B)")
 }
 
 // day reads an optional day in UTC; zero if missing.

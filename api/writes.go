@@ -68,7 +68,7 @@ func preconditionOf(c echo.Context) (store.Precondition, error) {
 		case ifMatch != nil && tag == "":
 			return failedCondition("there is nothing here, and " + headerIfMatch + " asks for something that was read: leave it out to create it")
 		case ifMatch.match("W/" + tag):
-			return failedCondition("a weak " + headerETag + " is no condition of a write, and ours are strong: something on the way has made " + tag + " a weak one; send it without W/")
+			return failedCondition("a weak " + headerETag + " cannot be the condition of a write: a proxy has made " + tag + " weak; send it without W/")
 		case ifMatch != nil && !ifMatch.match(tag):
 			return failedCondition("it was changed by another since it was read: its " + headerETag + " is " + tag + " now. Read it again, make the change in what it is now, and send that with the new one as " + headerIfMatch)
 		case ifNoneMatch.match(tag), ifNoneMatch.match("W/" + tag):

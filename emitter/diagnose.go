@@ -63,7 +63,7 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 		js, err = jetstream.New(conn)
 	}
 	if err != nil {
-		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", err))
+		d.add("reach", finding.Unusable, "", fmt.Sprintf("it does not answer: %s; see NATS_URL (--nats-url)", err))
 		return d.findings, nil
 	}
 	d.conn, d.stream = conn, newStream(js, options)
@@ -169,7 +169,7 @@ func (d *diagnosis) events(ctx context.Context) {
 	case d.stream.fullness.observe(info) != nil:
 		d.add(check, finding.Unusable, value, errFull.Error())
 	case !reflect.DeepEqual(wanted, info.Config):
-		d.add(check, finding.Notable, value, "it is not as the settings ask for ("+differences(info.Config, wanted)+"); the next start of serve changes it")
+		d.add(check, finding.Notable, value, "it differs from the settings ("+differences(info.Config, wanted)+"); the next start of serve changes it")
 	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
 		d.add(check, finding.Notable, value, "one server of the cluster holds it alone; give --nats-replicas 3")
 	default:

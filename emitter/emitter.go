@@ -139,7 +139,7 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 	case delivery.ID == "":
 		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("the event for %s has no id to tell its repeats by", event.Subject)}
 	case !isEventSubject(event.Subject):
-		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("%q is no subject of stream %s: they are %s", event.Subject, Stream, subjectList())}
+		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("%q is not a subject of stream %s, which has %s", event.Subject, Stream, subjectList())}
 	}
 	subject, checked := delivery.Event.Subject, e.stream.checks.Load()
 	err := e.withTimeout(ctx, subject, func(ctx context.Context) error { return e.publish(ctx, delivery) })

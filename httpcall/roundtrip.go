@@ -165,7 +165,7 @@ func publicText(err error) string {
 	}
 	text := err.Error()
 	if strings.Contains(text, "malformed") || strings.Contains(text, `"`) {
-		return "what it sent is no HTTP answer"
+		return "what it sent is not an HTTP answer"
 	}
 	return effect.Clip(text)
 }

@@ -92,7 +92,7 @@ func TestDecodeRepositoryNamesAllFaultsAtOnce(t *testing.T) {
 		`/options/exclusive: is a number, not a boolean`,
 		`/tools/0/descripton: unknown field "descripton"; did you mean "description"?`,
 		`/tools/0/emitter: "one" is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them`,
-		`/tools/0/name: name "a b" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
+		`/tools/0/name: name "a b" is not a tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
 		`/tools/0/url: "ftp" is not a supported scheme: http or https`,
 		`/tools/1/schema/0/type: "strin" is not one of "string", "number", "integer", "float", "boolean", "object", "array", "map"; did you mean "string"?`,
 		`/tools/1/schema/1/parameter: is missing`,

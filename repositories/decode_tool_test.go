@@ -500,7 +500,7 @@ func TestFaultsOfAFunctionStandWhereItWasGiven(t *testing.T) {
 		`{"type":"function"}`:                                                                           `/name: is missing`,
 		`{"type":"function","function":{}}`:                                                             `/function/name: is missing`,
 		`{"name":"t","function":5}`:                                                                     `/function: is a number, not null or an object; its fields are description, name, parameters, strict`,
-		`{"function":{"name":"a b"}}`:                                                                   `/function/name: name "a b" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
+		`{"function":{"name":"a b"}}`:                                                                   `/function/name: name "a b" is not a tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
 		`{"function":{"name":5}}`:                                                                       `/function/name: is a number, not a string`,
 		`{"function":{"name":"t","strict":"no"}}`:                                                       `/function/strict: is a string, not a boolean or null`,
 		`{"function":{"name":"t","parametres":1}}`:                                                      `/function/parametres: unknown field "parametres"; did you mean "parameters"?`,

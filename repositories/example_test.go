@@ -44,7 +44,7 @@ func ExampleDecodeRepository_faults() {
 		fmt.Println("and", more, "more")
 	}
 	// Output:
-	// /tools/0/name - name "book it" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -
+	// /tools/0/name - name "book it" is not a tool name: 1 to 64 of A-Z a-z 0-9 _ -
 	// /tools/1/descripton - unknown field "descripton"; did you mean "description"?
 	// /tools/1/schema/0/type - "text" is not one of "string", "number", "integer", "float", "boolean", "object", "array", "map"
 	// and 0 more

@@ -96,7 +96,7 @@ func CheckToolName(name string) error {
 	if namePattern.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
+	return fmt.Errorf("name %q is not a tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
 }
 
 func checkSecret(text string) error {

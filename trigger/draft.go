@@ -27,7 +27,7 @@ type PostedError struct{ query.Entry }
 
 // Error names the message and its state.
 func (e *PostedError) Error() string {
-	return fmt.Sprintf("message %q is no draft any more: it is posted, and its state is %s", e.MessageID, e.State)
+	return fmt.Sprintf("message %q is not a draft any more: it was posted, and its state is %s", e.MessageID, e.State)
 }
 
 // draftPoll is the interval at which a replica that matches a draft checks whether another replica has a newer

@@ -77,7 +77,7 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 func (h *Handler) toModel(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, h.url+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err would repeat the URL, which may hold credentials
+		return nil, unreachable(errors.New("OPENAI_BASE_URL is not a URL")) // err would repeat the URL, which may hold credentials
 	}
 	request.Header = header
 	request.Header.Del("Content-Length") // the body may have changed

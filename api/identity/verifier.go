@@ -166,7 +166,7 @@ func refusal(err error, token string) *Refused {
 	case errors.Is(err, errLong):
 		return &Refused{"malformed", errLong.Error()}
 	case !isToken(token):
-		return &Refused{"malformed", "it is no JSON Web Token"}
+		return &Refused{"malformed", "it is not a JSON Web Token"}
 	default:
 		return &Refused{"signature", "its signature or issuer is not the right one, or it is not valid yet"}
 	}

@@ -169,7 +169,7 @@ func readResponses(texts map[string]json.RawMessage) (map[string]response, error
 	for key, text := range texts {
 		parsed := response{}
 		if err := exactjson.Unmarshal(text, &parsed); err != nil {
-			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
+			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+` is not a response: {"action":"accept"|"decline"|"cancel","content"}`)
 		}
 		switch parsed.Action {
 		case "":

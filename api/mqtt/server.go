@@ -333,7 +333,7 @@ func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Princ
 	case err != nil:
 		return who, err
 	case who.Admin:
-		return who, refused("the admin key is no app's: connect with a token of /api/platform/token, or a key of the app")
+		return who, refused("the admin key belongs to no app: connect with a token of /api/platform/token, or a key of the app")
 	case who.FrontEnd():
 		return who, refused("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 	}

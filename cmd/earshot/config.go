@@ -300,7 +300,7 @@ func (c *config) checkFiles(now time.Time) error {
 	}
 	if c.SQLiteDir != "" {
 		if info, err := os.Stat(c.SQLiteDir); err != nil || !info.IsDir() {
-			faults = append(faults, fmt.Errorf("--sqlite-dir (EARSHOT_SQLITE_DIR) is %q, and there is no such folder that can be read", c.SQLiteDir))
+			faults = append(faults, fmt.Errorf("--sqlite-dir (EARSHOT_SQLITE_DIR) is %q, which is not a folder that this user can read", c.SQLiteDir))
 		}
 	}
 	return errors.Join(faults...)

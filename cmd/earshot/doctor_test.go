@@ -156,7 +156,7 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, checks["redis reach"].Change, "32 partitions, this version uses 64")
 	w.redis.Stop()
-	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, failing(t, w.env, "doctor").out)
+	require.Regexp(t, `^fail  redis  reach +it does not answer: .*connection refused; see REDIS_URL`, failing(t, w.env, "doctor").out)
 }
 
 // TestDoctorComparesClocks shifts this machine's clock.
@@ -219,7 +219,7 @@ func TestDoctorSaysWhatToChangeInNATS(t *testing.T) {
 
 	w.nats.Stop()
 	got := failing(t, map[string]string{"NATS_URL": strings.Replace(w.nats.URL(), "nats://", "nats://u:planted@", 1)}, "doctor")
-	require.Regexp(t, `^fail  nats   reach +it is not reached: .*see NATS_URL`, got.out)
+	require.Regexp(t, `^fail  nats   reach +it does not answer: .*see NATS_URL`, got.out)
 	require.NotContains(t, got.out+got.err, "planted")
 
 	bare := natstest.Run(t, func(o *server.Options) { o.JetStream = false })

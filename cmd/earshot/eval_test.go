@@ -370,7 +370,7 @@ chat:
 	r := failing(t, nil, "validate", "home.yaml")
 	for _, want := range []string{
 		`there is no tool "lite-on"; did you mean "light-on"?`,
-		`home.yaml:19:6: test "many faults": now: "today" is no time of RFC 3339`,
+		`home.yaml:19:6: test "many faults": now: "today" is not a time of RFC 3339`,
 		`home.yaml:20:1: test "many faults": unknown field "chats"; did you mean "chat"?`,
 		`home.yaml:22:5: test "many faults": expect stands behind no message of the user`,
 		`home.yaml:24:45: test "many faults": values/room: "cellar" is not an allowed value`,

@@ -374,7 +374,7 @@ func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
 			`OPENAI_BASE_URL (--openai-base-url) is "http://xxxxx@host/v1"; it must be a URL with http or https, as in https://`,
 			`ANTHROPIC_BASE_URL (--anthropic-base-url) is "api.anthropic.com"`, `GEMINI_BASE_URL (--gemini-base-url) is "ftp://host"`, `COHERE_BASE_URL (--cohere-base-url) is "http://"`,
 			`EARSHOT_TLS_CERT (--tls-cert) is "` + folder + `/cert.pem"`, "EARSHOT_ADMIN_KEY (--admin-key) has a space",
-			`--sqlite-dir (EARSHOT_SQLITE_DIR) is "` + folder + `/none", and there is no such folder`,
+			`--sqlite-dir (EARSHOT_SQLITE_DIR) is "` + folder + `/none", which is not a folder`,
 		} {
 			require.Contains(t, said, want)
 		}

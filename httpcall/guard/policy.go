@@ -40,7 +40,7 @@ func ParsePolicy(text string) (Policy, error) {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(entry))
 		if err != nil {
 			return Policy{}, fmt.Errorf(
-				"private URLs: %q is no CIDR; give deny, allow, or CIDRs such as 10.1.0.0/16,192.168.7.20/32,fd00:7::/64", fault.Clip(strings.TrimSpace(entry)))
+				"private URLs: %q is not a CIDR; give deny, allow, or CIDRs such as 10.1.0.0/16,192.168.7.20/32,fd00:7::/64", fault.Clip(strings.TrimSpace(entry)))
 		}
 		policy.open = append(policy.open, prefix.Masked())
 	}
@@ -62,7 +62,7 @@ func (p Policy) String() string {
 // treated like that address.
 func (p Policy) Check(address netip.Addr) error {
 	if !address.IsValid() {
-		return &Blocked{Rule: "it is no IP address"}
+		return &Blocked{Rule: "it is not an IP address"}
 	}
 	address = address.WithZone("")
 	if p.allow || p.opens(address) {
@@ -167,7 +167,7 @@ func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {
 			}
 			parsed, err := netip.ParseAddrPort(address)
 			if err != nil {
-				return &Blocked{Rule: "it is no IP address with a port"}
+				return &Blocked{Rule: "it is not an IP address with a port"}
 			}
 			return policy.Check(parsed.Addr())
 		},

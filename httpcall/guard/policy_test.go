@@ -94,7 +94,7 @@ func TestPolicyIsReadOrRefused(t *testing.T) {
 	}
 	for _, text := range []string{"yes", "10.0.0.1", "10.0.0.0/33", "deny,allow", "10.0.0.0/8,", "example.org", "10.0.0.0/8;fd00::/8"} {
 		_, err := guard.ParsePolicy(text)
-		require.ErrorContains(t, err, "is no CIDR", text)
+		require.ErrorContains(t, err, "is not a CIDR", text)
 	}
 	require.Equal(t, "deny", guard.Policy{}.String())
 }

@@ -102,7 +102,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 		errors.As(cause.Err, &found) // the check may return a complete fault
 		found.Detail = l.Text(tree)
 		if cause.Want == "date-time" { // as queries say it
-			found.Detail = fault.Show(cause.Got) + " is no time as 2026-12-01T09:00:00Z"
+			found.Detail = fault.Show(cause.Got) + " is not a time, as 2026-12-01T09:00:00Z"
 		}
 	default:
 		found.Detail = l.Text(tree)

@@ -249,7 +249,7 @@ func TextFlaw(raw []byte) string {
 			continue
 		}
 		if utf16.DecodeRune(unit, unitAt(raw[i+escapedUnit:])) == utf8.RuneError {
-			return fmt.Sprintf("has %s, half of a pair that is no character alone; send both halves, or the character itself", raw[i:i+escapedUnit])
+			return fmt.Sprintf("has %s, half of a surrogate pair; send both halves, or the character itself", raw[i:i+escapedUnit])
 		}
 		i += 2*escapedUnit - 1
 	}

@@ -195,7 +195,7 @@ func Cut(text string, limit int) string {
 var synonyms = map[string]string{
 	"role": "actor", "content": "text", "message": "text", "assistant": "agent", "bot": "agent",
 	"tool": "name", "arguments": "values", "args": "values", "params": "values", "parameters": "values", "input": "values",
-	"enum": "allowedValues", "choices": "allowedValues", "minimum": "minValue", "maximum": "maxValue",
+	"name": "parameter", "parameter": "name", "enum": "allowedValues", "choices": "allowedValues", "minimum": "minValue", "maximum": "maxValue",
 	"endpoint": "url", "uri": "url", "model": "llm", "events": "types", "dead": "failed", "error": "failed", "errored": "failed",
 }
 

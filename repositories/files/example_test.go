@@ -52,7 +52,7 @@ func ExampleFaults() {
 		fmt.Printf("%d:%d %s\n", fault.Line, fault.Column, fault.Detail)
 	}
 	// Output:
-	// 2:7 tool "book a visit": name: name "book a visit" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -
+	// 2:7 tool "book a visit": name: name "book a visit" is not a tool name: 1 to 64 of A-Z a-z 0-9 _ -
 	// 3:1 tool "book a visit": descripton: unknown field "descripton"; did you mean "description"?
 }
 

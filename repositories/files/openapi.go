@@ -295,7 +295,7 @@ func (im *openapi) target(reference *node) *node {
 		im.faults.add(reference.at, "refers to another document, %s; none is read: bundle them into one first", shown)
 		return nil
 	case err != nil || decoded != "" && decoded[0] != '/':
-		im.faults.add(reference.at, "refers to %s, which is no place in the document", shown)
+		im.faults.add(reference.at, "refers to %s, which is not in the document", shown)
 		return nil
 	}
 	value := im.root

@@ -96,7 +96,7 @@ func (o *overlay) apply(root, source *node) *node {
 func checkFields(value *node, fields []string, owner string, faults *Faults) {
 	for _, f := range value.fields {
 		if !slices.Contains(fields, f.name) && !strings.HasPrefix(f.name, "x-") {
-			faults.add(f.at, "%q is no field of %s%s", fault.Clip(f.name), owner, fault.DidYouMean(f.name, fields))
+			faults.add(f.at, "unknown field %q of %s%s", fault.Clip(f.name), owner, fault.DidYouMean(f.name, fields))
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (o *overlay) selectValues(root, action *node, name, at string) (paths []spe
 	what = "the " + name + " " + fault.Show(query)
 	parsed, err := jsonpath.Parse(query)
 	if err != nil {
-		o.im.faults.add(action.get(name).at, "%s: %s is no JSONPath of RFC 9535: %s", at, what, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
+		o.im.faults.add(action.get(name).at, "%s: %s is not a JSONPath of RFC 9535: %s", at, what, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
 		return nil, what, false
 	}
 	if o.document == nil {

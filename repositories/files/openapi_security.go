@@ -163,7 +163,7 @@ func (im *openapi) newGrant() *grant {
 
 func schemesOf(alternative *node) string {
 	names := lists.Map(alternative.fields, func(scheme field) string { return fault.Clip(scheme.name) })
-	return cmp.Or(strings.Join(names, " and "), "something that is no map of schemes")
+	return cmp.Or(strings.Join(names, " and "), "something that is not a map of schemes")
 }
 
 // grantOf returns the grant of an alternative, or why it cannot be sent, checked like the API's sources and tools.

@@ -162,7 +162,7 @@ func TestFaultsOfADocumentHaveTheirPlaces(t *testing.T) {
 		"openapi: 3.0.0\npaths:\n  /a:\n    $ref: https://evil.example/a.yaml":                                        `-:4:11: refers to another document, "https://evil.example/a.yaml"; none is read`,
 		"openapi: 3.0.0\npaths:\n  /a:\n    $ref: ../../etc/passwd":                                                   "refers to another document",
 		"openapi: 3.0.0\npaths:\n  /a: {$ref: '#/paths/~1b'}\n  /b: {$ref: '#/paths/~1a'}":                            "or to itself",
-		"openapi: 3.0.0\npaths:\n  /a: {get: {requestBody: {$ref: '#x'}}}\n  /b: {post: {requestBody: {$ref: '#x'}}}": "which is no place in the document",
+		"openapi: 3.0.0\npaths:\n  /a: {get: {requestBody: {$ref: '#x'}}}\n  /b: {post: {requestBody: {$ref: '#x'}}}": "which is not in the document",
 	} {
 		_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document)})
 		require.ErrorContains(t, err, want, document)
@@ -382,7 +382,7 @@ func TestOperationIsSentTheCredentialsOfItsOwnSecurity(t *testing.T) {
 		"asks for key and mutual, which cannot be carried over (it is mutualTLS): calls are made without it",
 		"asks for kye, which cannot be carried over (the document has no such security scheme): calls are made without it",
 		"asks for user and login, which cannot be carried over (two of its credentials are sent in the same place): credentials of desk, a later alternative, are sent",
-		"asks for something that is no map of schemes, which cannot be carried over (it is a text): calls are made without it",
+		"asks for something that is not a map of schemes, which cannot be carried over (it is a text): calls are made without it",
 		"security is a map and no list: calls are made without credentials",
 		"person has no client_credentials", "open-id has no client_credentials",
 	} {

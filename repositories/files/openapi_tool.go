@@ -286,7 +286,7 @@ func (o *operation) addTool(source *node) {
 	}
 	tool = o.extended(tool)
 	if err := checkTool(tool); err != nil {
-		o.faults.add(o.extensionFields[0].at, "%s: what %s… says of it is no tool: %s", o.label, extension, firstLine(err))
+		o.faults.add(o.extensionFields[0].at, "%s: its fields %s… do not make a tool: %s", o.label, extension, firstLine(err))
 		return
 	}
 	o.toolNames[name] = true

@@ -184,7 +184,7 @@ func ignoredFileNotes(paths []string, tests bool) Faults {
 			}
 			why, ok := ignoredFiles[baseName(name)]
 			if !ok {
-				why = "it is no part of an app that Earshot reads"
+				why = "it is not a part of an app that Earshot reads"
 			}
 			notes.add(position{file: file}, "is left out: %s", why)
 		}

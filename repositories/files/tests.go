@@ -298,7 +298,7 @@ func (t testCheck) tool(at position, name string) *repositories.Tool {
 	tool := t.tools[name]
 	if tool == nil && t.allKnown && !t.missing[kindTool+" "+name] {
 		if name == "none" || name == "nothing" {
-			t.fault(at, "there is no tool %q; where no tool is to fire, expect {none: true}", name)
+			t.fault(at, "there is no tool %q; if no tool should fire, expect {none: true}", name)
 			return nil
 		}
 		t.fault(at, "there is no tool %q%s", fault.Clip(name), fault.DidYouMean(name, sortedKeys(t.tools)))

@@ -28,7 +28,7 @@ var reasons = []struct {
 	{as[*net.DNSError], "its name could not be looked up"},
 	{one(syscall.ECONNREFUSED), "connection refused"},
 	{one(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), "it broke the connection off"},
-	{one(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "there is no way to it"},
+	{one(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "there is no route to it"},
 	{one(context.DeadlineExceeded), "it did not answer in time"},
 	{func(err error) bool { slow, is := errors.AsType[net.Error](err); return is && slow.Timeout() }, "it did not answer in time"},
 	{as[x509.HostnameError], "its certificate is for another name"},

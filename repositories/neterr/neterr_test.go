@@ -25,7 +25,7 @@ func TestReasonHoldsNoAddress(t *testing.T) {
 		{&net.DNSError{Err: "no such host", Name: "crm.internal", Server: "10.0.0.2:53", IsNotFound: true}, "its name is not known"},
 		{&net.DNSError{Err: "i/o timeout", Name: "crm.internal", Server: "10.0.0.2:53", IsTimeout: true}, "its name could not be looked up"},
 		{&net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "connection refused"},
-		{&net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, "there is no way to it"},
+		{&net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, "there is no route to it"},
 		{&net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: errors.New("odd")}, "the connection failed"},
 		{fmt.Errorf("read: %w", context.DeadlineExceeded), "it did not answer in time"},
 		{errors.New("http2: client conn to [2001:db8::7]:443 is gone"), "the connection failed"},

@@ -65,7 +65,7 @@ func (f Format) Flaw(value string) string {
 	if valid {
 		return ""
 	}
-	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
+	return fmt.Sprintf("%s is not a %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
 // validate is Flaw for a JSON Schema.

@@ -16,40 +16,40 @@ func TestValuesOfAFormatAreISO8601(t *testing.T) {
 	checkRules(t, []rule{
 		{date, `"2026-12-01"`, ``},
 		{date, `"2024-02-29"`, ``},
-		{date, `"2026-02-29"`, `"2026-02-29" is no date in the form of ISO 8601, as 2026-12-01`},
-		{date, `"soon"`, `"soon" is no date in the form of ISO 8601, as 2026-12-01`},
-		{date, `"1.12.2026"`, `"1.12.2026" is no date in the form of ISO 8601, as 2026-12-01`},
-		{date, `""`, `"" is no date in the form of ISO 8601, as 2026-12-01`},
+		{date, `"2026-02-29"`, `"2026-02-29" is not a date in the form of ISO 8601, as 2026-12-01`},
+		{date, `"soon"`, `"soon" is not a date in the form of ISO 8601, as 2026-12-01`},
+		{date, `"1.12.2026"`, `"1.12.2026" is not a date in the form of ISO 8601, as 2026-12-01`},
+		{date, `""`, `"" is not a date in the form of ISO 8601, as 2026-12-01`},
 		{date, `5`, `5 is not a string`},
 		{clock, `"09:30"`, ``},
 		{clock, `"09:30:15"`, ``},
 		{clock, `"09:30:15.250Z"`, ``},
 		{clock, `"09:30+02:00"`, ``},
-		{clock, `"9:00"`, `"9:00" is no time in the form of ISO 8601, as 15:04`},
-		{clock, `"09:30:15+2:00"`, `"09:30:15+2:00" is no time in the form of ISO 8601, as 15:04`},
+		{clock, `"9:00"`, `"9:00" is not a time in the form of ISO 8601, as 15:04`},
+		{clock, `"09:30:15+2:00"`, `"09:30:15+2:00" is not a time in the form of ISO 8601, as 15:04`},
 		{clock, `"09:30-23:59"`, ``},
-		{clock, `"09:30-24:00"`, `"09:30-24:00" is no time in the form of ISO 8601, as 15:04`},
-		{clock, `"24:30"`, `"24:30" is no time in the form of ISO 8601, as 15:04`},
-		{clock, `"9 am"`, `"9 am" is no time in the form of ISO 8601, as 15:04`},
+		{clock, `"09:30-24:00"`, `"09:30-24:00" is not a time in the form of ISO 8601, as 15:04`},
+		{clock, `"24:30"`, `"24:30" is not a time in the form of ISO 8601, as 15:04`},
+		{clock, `"9 am"`, `"9 am" is not a time in the form of ISO 8601, as 15:04`},
 		{both, `"2026-12-01T09:30:00+01:00"`, ``},
 		{both, `"2026-12-01T09:30:00Z"`, ``},
 		{both, `"2026-12-01T09:30"`, ``},
-		{both, `"2026-01-01T9:00"`, `"2026-01-01T9:00" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
-		{both, `"2026-01-01T9:00:00Z"`, `"2026-01-01T9:00:00Z" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T9:00"`, `"2026-01-01T9:00" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T9:00:00Z"`, `"2026-01-01T9:00:00Z" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
 		{both, `"2026-01-01T10:00:00+23:59"`, ``},
-		{both, `"2026-01-01T10:00:00+24:00"`, `"2026-01-01T10:00:00+24:00" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
-		{both, `"2026-01-01T10:00:00+10:60"`, `"2026-01-01T10:00:00+10:60" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
-		{both, `"2026-12-01"`, `"2026-12-01" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
-		{both, `"2026-12-01 09:30"`, `"2026-12-01 09:30" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T10:00:00+24:00"`, `"2026-01-01T10:00:00+24:00" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T10:00:00+10:60"`, `"2026-01-01T10:00:00+10:60" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-12-01"`, `"2026-12-01" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-12-01 09:30"`, `"2026-12-01 09:30" is not a date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
 		{lasting, `"PT1H30M"`, ``},
 		{lasting, `"P3Y6M4DT12H30M5S"`, ``},
 		{lasting, `"P2W"`, ``},
 		{lasting, `"PT0.5S"`, ``},
-		{lasting, `"P"`, `"P" is no duration in the form of ISO 8601, as PT1H30M`},
-		{lasting, `"P1DT"`, `"P1DT" is no duration in the form of ISO 8601, as PT1H30M`},
-		{lasting, `"PT30M1H"`, `"PT30M1H" is no duration in the form of ISO 8601, as PT1H30M`},
-		{lasting, `"20 minutes"`, `"20 minutes" is no duration in the form of ISO 8601, as PT1H30M`},
-		{`"type":"array","items":{"type":"string","format":"date","description":"d"}`, `["2026-12-01","soon"]`, `p[1]: "soon" is no date in the form of ISO 8601, as 2026-12-01`},
+		{lasting, `"P"`, `"P" is not a duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"P1DT"`, `"P1DT" is not a duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"PT30M1H"`, `"PT30M1H" is not a duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"20 minutes"`, `"20 minutes" is not a duration in the form of ISO 8601, as PT1H30M`},
+		{`"type":"array","items":{"type":"string","format":"date","description":"d"}`, `["2026-12-01","soon"]`, `p[1]: "soon" is not a date in the form of ISO 8601, as 2026-12-01`},
 	})
 }
 
@@ -61,7 +61,7 @@ func TestFormatsAreTheSameInTheThreeLanguages(t *testing.T) {
 		_, faults := p.Check(values(t, `{"day":"2026-12-01"}`))
 		require.Empty(t, faults)
 		_, faults = p.Check(values(t, `{"day":"Monday"}`))
-		require.Equal(t, []string{`day: "Monday" is no date in the form of ISO 8601, as 2026-12-01`}, details(faults))
+		require.Equal(t, []string{`day: "Monday" is not a date in the form of ISO 8601, as 2026-12-01`}, details(faults))
 	})
 }
 
@@ -96,7 +96,7 @@ func TestHoursOfAModelGetTwoDigits(t *testing.T) {
 
 // TestFormatsHoldAtEveryDepthOfASchema has a date at several places, for programs and for models.
 func TestFormatsHoldAtEveryDepthOfASchema(t *testing.T) {
-	const flaw = `"garbage" is no date in the form of ISO 8601, as 2026-12-01`
+	const flaw = `"garbage" is not a date in the form of ISO 8601, as 2026-12-01`
 	for _, c := range []struct{ property, value, at string }{
 		{`{"anyOf":[{"type":"string","format":"date"},{"type":"null"}]}`, `VALUE`, ""},
 		{`{"$ref":"#/$defs/D"}`, `VALUE`, ""},
@@ -161,8 +161,8 @@ func TestFaultsOfFormats(t *testing.T) {
 	for tool, want := range map[string][]string{
 		`"schema":[{"parameter":"p","type":"string","format":"datetime"}]`:                                    {`/tools/0/schema/0/format: "datetime" is not one of "date", "time", "date-time", "duration"; did you mean "date-time"?`},
 		`"schema":[{"parameter":"p","type":"integer","format":"date"}]`:                                       {`/tools/0/schema/0/format: is for a string, and the parameter is an integer`},
-		`"schema":[{"parameter":"p","type":"string","format":"date","default":"today"}]`:                      {`/tools/0/schema/0/default: "today" is no date in the form of ISO 8601, as 2026-12-01`},
-		`"parameters":{"type":"object","properties":{"p":{"type":"string","format":"date","value":"today"}}}`: {`/tools/0/parameters/properties/p/value: "today" is no date in the form of ISO 8601, as 2026-12-01`},
+		`"schema":[{"parameter":"p","type":"string","format":"date","default":"today"}]`:                      {`/tools/0/schema/0/default: "today" is not a date in the form of ISO 8601, as 2026-12-01`},
+		`"parameters":{"type":"object","properties":{"p":{"type":"string","format":"date","value":"today"}}}`: {`/tools/0/parameters/properties/p/value: "today" is not a date in the form of ISO 8601, as 2026-12-01`},
 		`"parameters":{"type":"object","properties":{"p":{"type":"string","format":"email"}}}`:                nil,
 	} {
 		_, faults := decoded(t, tool)

@@ -263,7 +263,7 @@ func TestSchemasThatTakeNoValueAreNoted(t *testing.T) {
 		`{"type":"integer","default":99,"maximum":5}`:                                                `/default is ignored: 99 is above the maximum of 5`,
 		`{"enum":["p","q"],"default":"z"}`:                                                           `/default is ignored: "z" is not one of "p", "q"`,
 		`{"type":"string","format":"time","default":"9:00"}`:                                         ``,
-		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default is ignored: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default is ignored: "soon" is not a date in the form of ISO 8601, as 2026-12-01`,
 		`{"type":"number","minimum":5,"maximum":1.50}`:                                               `/minimum is 5, above the maximum of 1.5: no value is left`,
 		`{"type":"array","items":{"type":"object","properties":{"a%/b":{"minimum":5,"maximum":1}}}}`: `/items/properties/a%~1b/minimum is 5, above the maximum of 1: no value is left`,
 		`{"type":"integer","enum":["a","b"]}`:                                                        `/enum leaves no value: "b" is not an integer`,
@@ -285,7 +285,7 @@ func TestSchemasThatTakeNoValueAreNoted(t *testing.T) {
 
 func TestFixedValuesThatASchemaRefusesAreErrorsWhenWritten(t *testing.T) {
 	for property, want := range map[string]string{
-		`{"type":"object","properties":{"d":{"format":"date"}},"value":{"d":"soon"}}`:   `/value: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"object","properties":{"d":{"format":"date"}},"value":{"d":"soon"}}`:   `/value: "soon" is not a date in the form of ISO 8601, as 2026-12-01`,
 		`{"type":"string","format":"time","enum":["9:00"],"aliases":{"9:00":["nine"]}}`: `/aliases/9:00: "9:00" is not an allowed value`,
 	} {
 		schema := `{"type":"object","properties":{"a":` + property + `}}`

@@ -87,7 +87,7 @@ func Replay(file string, o *llm.Options) (*Recording, error) {
 	}
 	r := &Recording{known: map[string]recordedAnswer{}}
 	if err := exactjson.Unmarshal(text, &r.asked); err != nil || r.asked.Version != tapeVersion {
-		return nil, fmt.Errorf("--replay: %s is no recording of version %d; make one with --record", file, tapeVersion)
+		return nil, fmt.Errorf("--replay: %s is not a recording of version %d; make one with --record", file, tapeVersion)
 	}
 	for _, one := range r.asked.Answers {
 		r.known[one.Request] = one

@@ -141,7 +141,7 @@ func ReadEarlier(file string) (*Earlier, error) {
 	}
 	var found Earlier
 	if err := json.Unmarshal(text, &found); err != nil || found.Tests == nil {
-		return nil, fmt.Errorf("--compare: %s is no report; write one with: earshot eval … --json > %s", file, file)
+		return nil, fmt.Errorf("--compare: %s is not a report; write one with: earshot eval … --json > %s", file, file)
 	}
 	return &found, nil
 }

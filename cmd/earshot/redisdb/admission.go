@@ -187,7 +187,7 @@ func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding,
 		file := finding.Finding{Check: "append-only file", Value: r.setting(ctx, "appendonly"), Event: "redis.volatile"}
 		if file.Value == "no" {
 			file.Grade = finding.Doubtful
-			file.Advice = "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always"
+			file.Advice = "Redis has no append-only file: accepted messages are lost when it restarts; set appendonly yes and appendfsync always"
 		}
 
 		found := append([]finding.Finding{version, eviction, file}, r.replication(ctx, wait)...)

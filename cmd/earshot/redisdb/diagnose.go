@@ -28,7 +28,7 @@ const (
 // acknowledge writes, and now is this machine's clock.
 func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Time) []finding.Finding {
 	if err := Look(ctx, db); err != nil {
-		reach := finding.Finding{Check: "reach", Grade: finding.Unusable, Advice: "it is not reached, or does not answer: " + err.Error()}
+		reach := finding.Finding{Check: "reach", Grade: finding.Unusable, Advice: "it does not answer: " + err.Error() + "; see REDIS_URL (--redis-url)"}
 		switch {
 		case errors.Is(err, ErrRefused):
 			reach.Advice = err.Error()
@@ -82,7 +82,7 @@ func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 		advice string
 	}{
 		{"appendfsync", func(value string, _ int) bool { return value != "always" },
-			"what was accepted in the last moments is lost with the power; set appendfsync always"},
+			"messages of the last second are lost in a power cut; set appendfsync always"},
 		{"timeout", func(_ string, n int) bool { return n != 0 && n < leastIdle },
 			"it closes connections that were idle for VALUE s, so that requests begin with a new one; set timeout 0"},
 		{"busy-reply-threshold", func(_ string, n int) bool { return n != 0 && n < leastBusy },
@@ -133,7 +133,7 @@ func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	case err != nil:
 		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "its INFO does not say how much memory it uses; allow +info"
 	case limit == 0:
-		found.Grade, found.Value, found.Advice = finding.Notable, "none", "nothing bounds its memory but the machine, which kills it; set maxmemory"
+		found.Grade, found.Value, found.Advice = finding.Notable, "none", "Redis may use all memory, until the machine kills it; set maxmemory"
 	default:
 		percent := used * 100 / limit
 		found.Value = fmt.Sprintf("%d of %d bytes (%d %%)", used, limit, percent)

@@ -155,7 +155,7 @@ func (r *urlReader) readTail(text string) {
 	if len(words) > 0 {
 		number, err := strconv.ParseUint(words[0], 10, 16)
 		if err != nil || len(words) > 1 {
-			r.fault("has a path that is no number of a database, as in /0")
+			r.fault("has a path that is not the number of a database, as in /0")
 		} else {
 			r.DB = int(number)
 		}
