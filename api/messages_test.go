@@ -218,9 +218,9 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	require.Equal(t, why.Calls, got.Explain.Calls)
 
 	refused := s.Call("DELETE", draftPath, "", browser)
-	refused.Problem(409, "no draft any more")
+	refused.Problem(409, "not a draft any more")
 	require.Contains(t, string(refused.Body), `"triggers":[{"triggerId":"`+decided.Matches[0].TriggerID)
-	s.Call("POST", apitest.MessagesPath, interimOf("more"), browser).Problem(409, "no draft any more")
+	s.Call("POST", apitest.MessagesPath, interimOf("more"), browser).Problem(409, "not a draft any more")
 
 	other := strings.Replace(draftPath, "m1", "m2", 1)
 	s.Call("DELETE", other, "").Problem(404, "there is no draft and no message with this id")

@@ -348,7 +348,7 @@ func TestAToolIsDeletedAndTheOthersStay(t *testing.T) {
 		w.Call("PUT", path, `{"tools":[{"name":"a"},{"name":"_b"}]}`).Is(201, "")
 		before := etag(w, path)
 		w.Call("DELETE", path+"/tools/c", "").Problem(404, `repository "info": tool "c"`)
-		w.Call("DELETE", path+"/tools/a%20b", "").Problem(400, "no tool name")
+		w.Call("DELETE", path+"/tools/a%20b", "").Problem(400, "not a tool name")
 		w.Call("DELETE", path+"/tools/a", "", `If-Match: "other"`).Problem(412, before)
 		w.Call("DELETE", path+"/tools/a", "", "If-Match: "+before).Is(204, "")
 		require.NotEqual(t, before, etag(w, path))

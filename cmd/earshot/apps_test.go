@@ -394,7 +394,7 @@ func TestARecordThatOwesNothingCanBeRemoved(t *testing.T) {
 	})
 	w.call(404, "DELETE", "/v1/apps/clinic/triggers/t1", "")
 	w.call(404, "GET", "/v1/apps/clinic/triggers/t1", "")
-	require.Contains(t, w.call(409, "DELETE", "/v1/apps/clinic/triggers/t2", "").Body, "still has something pending")
+	require.Contains(t, w.call(409, "DELETE", "/v1/apps/clinic/triggers/t2", "").Body, "still has pending effects")
 	w.call(202, "POST", "/v1/apps/clinic/triggers/t2/cancel", "")
 	w.call(204, "DELETE", "/v1/apps/clinic/triggers/t2", "")
 	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", "/v1/apps/clinic/sessions/s1/triggers", "").Body)

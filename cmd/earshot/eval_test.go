@@ -372,7 +372,7 @@ chat:
 		`there is no tool "lite-on"; did you mean "light-on"?`,
 		`home.yaml:19:6: test "many faults": now: "today" is not a time of RFC 3339`,
 		`home.yaml:20:1: test "many faults": unknown field "chats"; did you mean "chat"?`,
-		`home.yaml:22:5: test "many faults": expect stands behind no message of the user`,
+		`home.yaml:22:5: test "many faults": expect must follow a message of the user`,
 		`home.yaml:24:45: test "many faults": values/room: "cellar" is not an allowed value`,
 		`values/rom: `,
 		`there is no tool "radio-onn"; did you mean "radio-on"?`,

@@ -334,7 +334,7 @@ func TestMaskKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
 			for _, method := range []string{"PUT", "PATCH"} {
 				refused := w.call(400, method, path, moved)
 				require.Contains(t, refused.Body, `"pointer":"`+c.pointer+`"`, c.since)
-				require.Contains(t, refused.Body, "give it again, since "+c.since)
+				require.Contains(t, refused.Body, "give the credential again, since "+c.since)
 			}
 			w.call(400, "PUT", path+"?dryRun=true", moved)
 			w.fire("s1", "t", `{}`)
@@ -395,7 +395,7 @@ func TestMaskOfAnAppKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
 		for _, query := range []string{"", "?dryRun=true"} {
 			refused := w.call(400, "PUT", "/v1/apps/clinic"+query, moved)
 			require.Contains(t, refused.Body, `"pointer":"`+c.pointer+`"`)
-			require.Contains(t, refused.Body, "give it again, since "+c.since)
+			require.Contains(t, refused.Body, "give the credential again, since "+c.since)
 		}
 		for _, name := range []string{"m", "crm", "db"} {
 			w.fire("s1", name, `{}`)
@@ -429,12 +429,12 @@ func TestCredentialsOfToolsDoNotGoAlongWhereTheirSourceMoves(t *testing.T) {
 		for _, name := range []string{"key", "basic"} {
 			call := w.fire("s1", name, `{}`).Call
 			require.Equal(t, "failed auth", call.State+" "+call.Reason)
-			require.Contains(t, call.Error, `baseUrl changed since for the source "crm"; give it again`)
+			require.Contains(t, call.Error, `baseUrl of the source "crm" has changed; give the credential again`)
 		}
 	}
 	refused()
 	require.Equal(t, "delivered", w.fire("s1", "open", `{}`).Call.State, "what is no credential stops nothing")
-	require.Contains(t, w.call(400, "PUT", path, tools("***")).Body, "give it again, since baseUrl changed")
+	require.Contains(t, w.call(400, "PUT", path, tools("***")).Body, "give the credential again, since baseUrl changed")
 	w.call(200, "PATCH", path, `{"tools":[{"name":"more"}]}`) // does not touch them
 	w.call(200, "PATCH", path, `{"options":{"exclusive":false}}`)
 	refused()
@@ -524,7 +524,7 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	w.call(200, "PATCH", session+"/r", `{"tools":[{"name":"more"}]}`, author...) // its tools are checked as well
 	call := w.fire("s1", "t", `{}`).Call
 	require.Equal(t, "failed auth", call.State+" "+call.Reason)
-	require.Contains(t, call.Error, `the hosts of module "calendar" do not name localhost`)
+	require.Contains(t, call.Error, `the hosts of module "calendar" do not include localhost`)
 	w.call(200, "PUT", session+"/r", onSource, author...)
 	app(``, evil.named()) // the source of the tool moves
 	require.Equal(t, "failed", w.fire("s1", "t", `{}`).Call.State)

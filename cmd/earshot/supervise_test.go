@@ -289,7 +289,7 @@ func TestFilesAreRegularOrStandardInput(t *testing.T) {
 			require.NoError(t, ctx.Err(), "%v did not end", args)
 			cancel()
 			require.Error(t, err)
-			require.Contains(t, string(said), path+": is no regular file; what a program writes is read from standard input", args)
+			require.Contains(t, string(said), path+": is not a regular file; to read the output of a program, use standard input", args)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {
 
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-client|list").Err())
 	_, err := Older(t.Context(), db, known)
-	require.ErrorContains(t, err, "CLIENT LIST, which its user has to be allowed")
+	require.ErrorContains(t, err, "CLIENT LIST, which needs a permission of the Redis user")
 }
 
 func TestMemoryIsThatWhichCountsTowardsTheLimit(t *testing.T) {

@@ -105,7 +105,7 @@ func TestFaultsOfFilesForRedisNameTheirSettings(t *testing.T) {
 		files certfiles.Files
 		want  string
 	}{
-		"without TLS":     {"redis://host", files, "REDIS_URL (--redis-url) is without TLS, and files for TLS are named"},
+		"without TLS":     {"redis://host", files, "REDIS_URL (--redis-url) is without TLS, but REDIS_CA_FILE, REDIS_CERT_FILE or REDIS_KEY_FILE is set"},
 		"anybody trusted": {"rediss://host?skip_verify=true", files, "leave one of them out"},
 		"not there":       {"rediss://host", certfiles.Files{CA: "/no/ca.pem"}, "REDIS_CA_FILE (--redis-ca-file): stat"},
 		"half":            {"rediss://host", certfiles.Files{Key: files.Key}, "REDIS_CERT_FILE (--redis-cert-file): it goes together with REDIS_KEY_FILE (--redis-key-file)"},
