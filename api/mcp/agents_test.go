@@ -383,7 +383,7 @@ func TestAMessageThatIsNoneOfJSONRPCDoesNothing(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,` + ring + `}{}`, 400, `null`, -32700, "after top-level value"},
 		{``, 400, `null`, -32700, "the body is empty"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":\"\xe9\"," + ring + `}`, 400, `null`, -32700, "the body is not UTF-8: byte 24 is 0xe9"},
-		{`{"jsonrpc":"2.0","id":"\ud800",` + ring + `}`, 400, `null`, -32700, `the body has \ud800, half of a pair`},
+		{`{"jsonrpc":"2.0","id":"\ud800",` + ring + `}`, 400, `null`, -32700, `the body has \ud800, half of a surrogate pair`},
 		{`null`, 400, `null`, -32600, "the body is not an object"},
 		{`"ring"`, 400, `null`, -32600, "the body is not an object"},
 		{`{"jsonrpc":"2.0","id":12345678901234567890123,` + ring + `}`, 400, `null`, -32600, "id is to be a text, or a whole number to 2^53"},

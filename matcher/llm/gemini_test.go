@@ -213,7 +213,7 @@ func TestGeminisAnswersAreRead(t *testing.T) {
 		`{"candidates":[{"content":{"parts":[{"text":"book?","thought":true},{"text":"{\"name\":\"book\",\"parameters\":{\"day\":\"mon\"}}"}]}}]}`)
 	requireFires(t, geminiSpoken(), "light_on {}", `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"light_on"}}]}}]}`)
 	blocked := answer{body: `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","safetyRatings":[]},"usageMetadata":{"promptTokenCount":4}}`}
-	require.Contains(t, unavailable(t, geminiSpoken().options(newProvider(t, blocked))).Reason, "content filter held the request back (PROHIBITED_CONTENT)")
+	require.Contains(t, unavailable(t, geminiSpoken().options(newProvider(t, blocked))).Reason, "content filter refused the request (PROHIBITED_CONTENT)")
 }
 
 // serviceAccount writes the credentials of a service account with a token URL and an additional member, and

@@ -294,7 +294,7 @@ func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"data":[]}`: "1 texts were given, and the answer has 0 vectors",
 		`{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`:        "the answer has 2 vectors",
-		`{"data":[{"index":7,"embedding":[1]}]}`:                                    "an index that is not asked for or is there twice: 7",
+		`{"data":[{"index":7,"embedding":[1]}]}`:                                    "an index that is unknown or repeated: 7",
 		`{"data":[{"index":0,"embedding":[0,0]}]}`:                                  "a vector of 2 numbers without a direction",
 		`{"data":[{"index":0,"embedding":[]}]}`:                                     "a vector of 0 numbers without a direction",
 		`{"data":`:                                                                  "unexpected EOF",
