@@ -250,7 +250,7 @@ func idempotent(c echo.Context, field, id string, check func(string) error) (str
 		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(id)+": send one of them, or the same in both")
 	}
 	if err := check(key); err != nil {
-		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+"is not a valid "+field+": "+err.Error())
+		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+" is not a valid "+field+": "+err.Error())
 	}
 	return key, nil
 }
