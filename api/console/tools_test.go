@@ -30,7 +30,7 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 
 	b.fill(editorText, "{\"tools\": [{\n  \"name\": \"book a desk\",\n  \"schema\": [{\"parameter\": \"desk\", \"type\": \"strng\"}]}]}")
 	b.click("#editor button.main")
-	b.reads(".fault", "is no tool name", `did you mean "string"?`, "line 2", "line 3")
+	b.reads(".fault", "is not a tool name", `did you mean "string"?`, "line 2", "line 3")
 	b.until("the editor is there", `document.querySelector(".code-editor")`)
 	b.click(".fault li:nth-child(2) .to")
 	b.until("the fault is chosen", `document.querySelector(".code-editor").shadowRoot.getSelection().toString() === '"strng"'`)
