@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Read a trigger
-         * @description With its values, the state of its effects and every attempt at them. A record is kept for EARSHOT_RETENTION (168h) after it is done, EARSHOT_DEAD_RETENTION (720h) where it failed.
+         * @description With its values, the state of its effects and every attempt at them. A record is kept for EARSHOT_RETENTION (168h) after it is done, EARSHOT_DEAD_RETENTION (720h) if it failed.
          */
         get: operations["getTrigger"];
         put?: never;
@@ -1160,11 +1160,11 @@ export interface components {
         };
         /** @description What a message fired. */
         Answer: {
-            /** @description Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the issuer did not answer. Missing where all do. */
+            /** @description Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the issuer did not answer. Missing if all do. */
             auth?: {
                 [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
             };
-            /** @description With explain=true: why it came out so. Missing where nothing explains it any more. */
+            /** @description With explain=true: the explanation. Missing if it is no longer kept. */
             explain?: components["schemas"]["Explanation"];
             /** @description The tools that fired. */
             matches: components["schemas"]["Match"][];
@@ -1179,7 +1179,7 @@ export interface components {
              * @enum {string}
              */
             replyType?: "json";
-            /** @description The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing where there are none. */
+            /** @description The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing if there are none. */
             retracted?: components["schemas"]["Retracted"][];
             /** @description The front-end should not answer by itself. */
             skipResponse: boolean;
@@ -1229,14 +1229,14 @@ export interface components {
             request?: components["schemas"]["Sent"];
             /** @description How the answer begins, of a call that was not delivered; its credentials masked. */
             response?: string;
-            /** @description HTTP status, where there was an answer. */
+            /** @description HTTP status, if there was an answer. */
             status?: number;
             /**
              * Format: date-time
              * @description When it began.
              */
             ts: string;
-            /** @description It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not known. */
+            /** @description It began, but its replica died before its end was recorded. It may have been sent. */
             unended?: boolean;
         };
         /** @description Something that was done to an app. */
@@ -1361,7 +1361,7 @@ export interface components {
         };
         /** @description Whom the service takes the caller for. */
         Caller: {
-            /** @description It may do everything: the key is the admin's, or none is asked for. */
+            /** @description It may do everything: the key is the admin's, or requests need no key. */
             admin: boolean;
             /** @description The app of the key or token; missing for the admin. */
             appId?: string;
@@ -1394,7 +1394,7 @@ export interface components {
              * @enum {string}
              */
             state: "delivered" | "pending" | "failed" | "dry" | "draft" | "confirming" | "cancelled" | "duplicate";
-            /** @description HTTP status of the last attempt; missing where there was no answer. */
+            /** @description HTTP status of the last attempt; missing if there was no answer. */
             status?: number;
             /** @description The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut. */
             truncated?: boolean;
@@ -1414,7 +1414,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description Names the session where nothing else does. */
+            /** @description Names the session if nothing else does. */
             user?: string;
         } & {
             [key: string]: unknown;
@@ -2080,7 +2080,7 @@ export interface components {
             repaired: boolean;
             /** @description The tool's repository; missing for a name that no tool in scope has. */
             repositoryId?: string;
-            /** @description The answer of the model that has it, from 1; missing where no model was asked. */
+            /** @description The answer of the model that has it, from 1; missing if no model was asked. */
             round?: number;
             /** @description The trigger that it fired. */
             triggerId?: string;
@@ -2117,9 +2117,9 @@ export interface components {
             model: string;
             /** @description How long it took, in milliseconds. */
             ms: number;
-            /** @description The body that was sent; a text where it was cut. */
+            /** @description The body that was sent; a text if it was cut. */
             request: unknown;
-            /** @description The body that came back, as it came; a text where it is no JSON. */
+            /** @description The body that came back, as it came; a text if it is not JSON. */
             response: unknown;
             /** @description As far as the provider reports them. */
             tokens: {
@@ -2159,7 +2159,7 @@ export interface components {
              * @description When it was decided.
              */
             ts: string;
-            /** @description What came of the message, in a sentence; where nothing fired, why. */
+            /** @description What the message did, in a sentence; if nothing fired, why. */
             why: string;
         };
         /**
@@ -2211,7 +2211,7 @@ export interface components {
              * @description When the minute, or the hour, of the last of them began.
              */
             lastCallAt: string;
-            /** @description How long calls took; missing where none was made. */
+            /** @description How long calls took; missing if none was made. */
             ms?: components["schemas"]["Durations"];
             /**
              * @description Of the last minute, or hour, in which it was called: failing, where no call succeeded; down, where calls were held back as well.
@@ -2304,17 +2304,17 @@ export interface components {
             created: string;
             /**
              * Format: date-time
-             * @description When it ends; missing where it does not.
+             * @description When it ends; missing if it does not.
              */
             expiresAt?: string;
             /** @description Names the key in lists; it is no credential. */
             keyId: components["schemas"]["Id"];
             /**
              * Format: date-time
-             * @description When it was last used, exact to a minute; missing where it never was.
+             * @description When it was last used, exact to a minute; missing if it never was.
              */
             lastUsed?: string;
-            /** @description The key that asked for it, and with which it ends; missing where it was the admin. */
+            /** @description The key that asked for it, and with which it ends; missing if it was the admin. */
             madeBy?: components["schemas"]["Id"];
             /** @description What the key is for, as it was given. */
             name?: string;
@@ -2349,7 +2349,7 @@ export interface components {
             created: string;
             /**
              * Format: date-time
-             * @description When it ends; missing where it does not.
+             * @description When it ends; missing if it does not.
              */
             expiresAt?: string;
             /** @description The key itself, shown this once. A credential. */
@@ -2358,10 +2358,10 @@ export interface components {
             keyId: components["schemas"]["Id"];
             /**
              * Format: date-time
-             * @description When it was last used, exact to a minute; missing where it never was.
+             * @description When it was last used, exact to a minute; missing if it never was.
              */
             lastUsed?: string;
-            /** @description The key that asked for it, and with which it ends; missing where it was the admin. */
+            /** @description The key that asked for it, and with which it ends; missing if it was the admin. */
             madeBy?: components["schemas"]["Id"];
             /** @description What the key is for, as it was given. */
             name?: string;
@@ -2380,7 +2380,7 @@ export interface components {
         };
         /** @description One firing of a tool. */
         Match: {
-            /** @description The call; missing where the tool has nothing to call. */
+            /** @description The call; missing if the tool has nothing to call. */
             call?: components["schemas"]["CallState"];
             /** @description Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it back. */
             digest?: string;
@@ -2389,9 +2389,9 @@ export interface components {
              * @description Of a tool with settle: until when it can be taken back; its effects become due then.
              */
             dueAt?: string;
-            /** @description The event of the tool's emitter; missing where it has none. */
+            /** @description The event of the tool's emitter; missing if it has none. */
             emitter?: components["schemas"]["EventState"];
-            /** @description The event tool.trigger; missing where the tool is not to send it. */
+            /** @description The event tool.trigger; missing if the tool is not to send it. */
             event?: components["schemas"]["EventState"];
             /**
              * Format: date-time
@@ -2498,7 +2498,7 @@ export interface components {
              * @enum {string}
              */
             action: "confirm" | "deny" | "expire" | "release" | "cancel" | "retract";
-            /** @description By whom: the id of a key, admin, session for a token, or message and the id of the one that said it; missing where it was the clock. */
+            /** @description By whom: the id of a key, admin, session for a token, or message and the id of the one that said it; missing if it was the clock. */
             by?: string;
             /**
              * Format: date-time
@@ -2510,12 +2510,12 @@ export interface components {
         NextAttempt: {
             /**
              * Format: date-time
-             * @description When it is due; missing where it has begun.
+             * @description When it is due; missing if it has begun.
              */
             at?: string;
             /** @description Its number, from 1. */
             attempt: number;
-            /** @description It has begun; missing where it has not. */
+            /** @description It has begun; missing if it has not. */
             underWay?: boolean;
         };
         /** @description An error in OpenAI's form. */
@@ -2549,7 +2549,7 @@ export interface components {
             name: components["schemas"]["ToolName"];
             /** @description What the user is to be asked. */
             question?: string;
-            /** @description The repository that has the tool; missing where an agent named none, and its tool is gone. */
+            /** @description The repository that has the tool; missing if an agent named none, and its tool is gone. */
             repositoryId?: components["schemas"]["Id"];
             /**
              * @description What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an answer.
@@ -2663,7 +2663,7 @@ export interface components {
                 asks?: {
                     [key: string]: string;
                 };
-                /** @description What a model is told of it: its description, and the first of its examples. */
+                /** @description What a model sees of it: its description, and the first of its examples. */
                 description: string;
                 /** @description The JSON Schema of the values that a model may give. */
                 inputSchema: {
@@ -2713,7 +2713,7 @@ export interface components {
             triggers?: components["schemas"]["Match"][];
             /**
              * Format: uri-reference
-             * @description The kind of problem: about:blank where the status says it all, else where it is described.
+             * @description The kind of problem: about:blank if the status says it all, else the path of its description.
              */
             type: string;
         };
@@ -2730,7 +2730,7 @@ export interface components {
             status: string;
         };
         /**
-         * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: nobody answered in time. blocked: the address may not be reached. outcome_unknown: nobody knows whether it arrived, and it must not be sent twice. cancelled: the waiting for an answer was ended.
+         * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: no answer came in time. blocked: the address may not be reached. outcome_unknown: it may have arrived, and must not be sent twice. cancelled: the waiting for an answer was ended.
          * @enum {string}
          */
         Reason: "auth" | "request" | "timeout" | "blocked" | "outcome_unknown" | "cancelled";
@@ -2740,7 +2740,7 @@ export interface components {
             appId: components["schemas"]["Id"];
             /** @description Every attempt at its effects, the oldest first. */
             attempts: components["schemas"]["Attempt"][] | null;
-            /** @description The call; missing where the tool has nothing to call. */
+            /** @description The call; missing if the tool has nothing to call. */
             call?: components["schemas"]["CallState"];
             /** @description Values that were changed in form, not in meaning. */
             coerced?: string[];
@@ -2751,9 +2751,9 @@ export interface components {
              * @description Of a tool with settle: until when it can be taken back; its effects become due then.
              */
             dueAt?: string;
-            /** @description The event of the tool's emitter; missing where it has none. */
+            /** @description The event of the tool's emitter; missing if it has none. */
             emitter?: components["schemas"]["EventState"];
-            /** @description The event tool.trigger; missing where the tool is not to send it. */
+            /** @description The event tool.trigger; missing if the tool is not to send it. */
             event?: components["schemas"]["EventState"];
             /** @description Where in the conversation each inferred value was said, by parameter; null for nowhere. */
             evidence?: {
@@ -2766,7 +2766,7 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an answer: until when, where it is asked for alone.
+             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an answer: until when, if it is read alone.
              */
             expiresAt?: string;
             /** @description The message that caused it, if any. */
@@ -2789,7 +2789,7 @@ export interface components {
             repaired?: boolean;
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["Id"];
-            /** @description The event tool.result, where it was given up: the trigger has failed then, although its other effects were delivered. */
+            /** @description The event tool.result, where it was given up: then the trigger has failed, although its other effects were delivered. */
             resultEvent?: components["schemas"]["EventState"];
             /** @description When what had failed, or the next attempt, was made due at once by hand. */
             retries?: components["schemas"]["Retried"][];
@@ -2950,7 +2950,7 @@ export interface components {
         };
         /** @description A tool that was called for and did not fire. */
         Rejected: {
-            /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing where none has. */
+            /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing if no such parameter has one. */
             ask?: string;
             /** @description Every error in the values. */
             errors: {
@@ -3093,7 +3093,7 @@ export interface components {
             } | null;
             /** @description The response that this one continues: the input has what is new since. */
             previous_response_id?: string | null;
-            /** @description Names the session where nothing else does. */
+            /** @description Names the session if nothing else does. */
             user?: string;
         } & {
             [key: string]: unknown;
@@ -3252,7 +3252,7 @@ export interface components {
             lastActive?: string;
             /**
              * Format: date-time
-             * @description When its last message came; missing where none has.
+             * @description When its last message came; missing if it has none.
              */
             lastMessage?: string;
             /** @description The last message that has the text which was looked for; in a list by activity without one, the last of the user. */
@@ -3261,7 +3261,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description What waits for somebody, from any source. A list of sessions does not have it. */
+            /** @description All that waits, from any source. A list of sessions does not have it. */
             open?: components["schemas"]["OpenCall"][];
             /** @description What its messages came to, the last one first; of a list alone. */
             outcomes?: ("fired" | "rejected" | "unmatched")[];
@@ -3376,7 +3376,7 @@ export interface components {
                  */
                 mode?: "watch" | "act";
             };
-            /** @description What the model is told about the app. */
+            /** @description What the model learns about the app. */
             prompt?: {
                 /** @description Comes before the conversation in every request to the model: who the assistant is, and how it speaks. */
                 text?: string;
@@ -3396,7 +3396,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
-            /** @description That of the request; missing where it could not be read. */
+            /** @description That of the request; missing if it could not be read. */
             id?: string;
             /** @description The status of HTTP. */
             status: number;
@@ -3976,7 +3976,7 @@ export interface components {
             firstAt: string;
             /**
              * Format: date-time
-             * @description When it is sent again; missing where it has failed.
+             * @description When it is sent again; missing if it has failed.
              */
             nextAt?: string;
             /** @description Its session; missing without one. */
@@ -3986,7 +3986,7 @@ export interface components {
              * @enum {string}
              */
             state: "waiting" | "failed";
-            /** @description What was answered last; missing where nothing was. */
+            /** @description What was answered last; missing if nothing was. */
             status?: number;
             /**
              * Format: date-time
@@ -4170,7 +4170,7 @@ export interface components {
          */
         "If-Match": string;
         /**
-         * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+         * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
          * @example *
          */
         "If-None-Match": string;
@@ -4205,7 +4205,7 @@ export interface components {
         name: components["schemas"]["ToolName"];
         /** @description Only triggers of this message. */
         ofMessage: string;
-        /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+        /** @description Only triggers of this session, also those from before it was closed, unless it is in use again. */
         ofSession: components["schemas"]["Id"];
         /** @description Only triggers that this source fired. */
         ofSource: "message" | "ui" | "task" | "agent";
@@ -4323,7 +4323,7 @@ export interface components {
         "Retry-After": number;
         /** @description How to authenticate (RFC 6750). */
         "WWW-Authenticate": string;
-        /** @description The id of the user's last message in the session's history; missing where nothing was matched. */
+        /** @description The id of the user's last message in the session's history; missing if nothing was matched. */
         "X-Earshot-Message-Id": string;
         /** @description Names the request, as the log does: what the request itself has under this name, if it is 1 to 128 signs of A-Z a-z 0-9 . _ -, else a fresh one. */
         "X-Request-Id": string;
@@ -4363,7 +4363,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -4403,7 +4403,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -4484,7 +4484,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -4775,7 +4775,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -4815,7 +4815,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -4895,7 +4895,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -5039,7 +5039,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -5587,7 +5587,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -5629,7 +5629,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -5713,7 +5713,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
                 /**
-                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @description Of a write, *: create only, and never replace. Of a read, the ETag of what is known: if it is unchanged, the answer is 304.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -6261,7 +6261,7 @@ export interface operations {
                 order?: components["parameters"]["order"];
                 /** @description Only triggers whose call was not delivered for this reason. */
                 reason?: components["parameters"]["reason"];
-                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                /** @description Only triggers of this session, also those from before it was closed, unless it is in use again. */
                 session?: components["parameters"]["ofSession"];
                 /**
                  * @description Only what has this time or a later one (RFC 3339).
@@ -6341,7 +6341,7 @@ export interface operations {
                 name?: components["parameters"]["name"];
                 /** @description Only triggers whose call was not delivered for this reason. */
                 reason?: components["parameters"]["reason"];
-                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                /** @description Only triggers of this session, also those from before it was closed, unless it is in use again. */
                 session?: components["parameters"]["ofSession"];
                 /**
                  * @description Only what has this time or a later one (RFC 3339).
@@ -6612,7 +6612,7 @@ export interface operations {
                 name?: components["parameters"]["name"];
                 /** @description Only triggers whose call was not delivered for this reason. */
                 reason?: components["parameters"]["reason"];
-                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                /** @description Only triggers of this session, also those from before it was closed, unless it is in use again. */
                 session?: components["parameters"]["ofSession"];
                 /**
                  * @description Only what has this time or a later one (RFC 3339).
@@ -6941,7 +6941,7 @@ export interface operations {
                  */
                 "Idempotency-Key": string;
                 /**
-                 * @description W3C Trace Context of what led here, where there is one.
+                 * @description W3C Trace Context of what led here, if there is one.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: string;
@@ -6995,7 +6995,7 @@ export interface operations {
                     appId: components["schemas"]["Id"];
                     /** @description The trigger; the same on every attempt. */
                     id: string;
-                    /** @description The message that led here; missing where there was none. */
+                    /** @description The message that led here; missing if there was none. */
                     messageId?: string;
                     /** @description The tool. */
                     name: components["schemas"]["ToolName"];
@@ -7005,7 +7005,7 @@ export interface operations {
                     repositoryId: components["schemas"]["Id"];
                     /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
                     schema: unknown;
-                    /** @description The session; missing where there was none. */
+                    /** @description The session; missing if there was none. */
                     sessionId?: components["schemas"]["Id"];
                     /**
                      * @description What fired it: a message, or a direct trigger of a ui, task or agent.
