@@ -191,16 +191,19 @@ func unspaced(r rune) bool {
 // LowerASCII returns a text of ASCII signs in lower case, which costs less than word by word. It returns other texts
 // unchanged, since their places would move.
 func LowerASCII(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if !isASCII(text) {
 		return text
 	}
 	return strings.ToLower(text)
 }
 
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
 // Fold removes case and accents, so that Zürich, ZURICH and zurich are equal.
 func Fold(text string) string {
-	text = strings.ToLower(text)
-	if !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if text = strings.ToLower(text); isASCII(text) {
 		return text
 	}
 	var b strings.Builder

@@ -163,7 +163,7 @@ func (f cueReader) between(s *slot) (found []Mention) {
 // precede a value in an example.
 func (f cueReader) upTo(s *slot, here sentence, first int, left string, before bool) int {
 	most := s.taught.longest + 2
-	if s.tellsActs() || s.namedFor(text.NotedNames) {
+	if s.isNoted() {
 		most = len(f.Words)
 	}
 	for end := first + 1; end <= min(len(f.Words), first+most) && !f.taken[end-1]; end++ {
@@ -205,7 +205,7 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 // telling reports whether words are meaningful and belong together, unlike "something" and "Pranav and use". A note
 // is any sentence.
 func (f cueReader) telling(s *slot, first, end int) bool {
-	noted := s.tellsActs() || s.namedFor(text.NotedNames)
+	noted := s.isNoted()
 	for i := first; i < end; i++ {
 		w := f.Words[i]
 		tied := f.tied(i) > i+1 || i > 0 && joiners[f.Gap(i-1)] // a part of a longer word: "L-thyroxine"

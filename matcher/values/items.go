@@ -34,10 +34,10 @@ func readItems(filler *slotFiller) {
 	for at := first + 1; at < end; at++ {
 		cue := f.Words[at]
 		ends := s.taught != nil && s.taught.right[cue.Norm] && (cue.Is(text.StopWords) || !cue.IsSubject())
-		if !ends && cue.Is(text.TargetCues) && !cue.Is(text.OfWords, text.IndefiniteWords) && len(f.slots(freeText)) > 0 {
+		if !ends && aims(cue) && len(f.slots(freeText)) > 0 {
 			return // "pizza to 5 Elm Street" has the value of another
 		}
-		if ends || cue.Is(text.TargetCues) && !cue.Is(text.OfWords, text.IndefiniteWords) {
+		if ends || aims(cue) {
 			end = at // "milk to the list"
 		}
 	}
@@ -63,8 +63,7 @@ func itemsIn(t text.Text, first, end int) (items []any) {
 			words = words[1:]
 		}
 		thing := slices.ContainsFunc(words, func(w text.Word) bool { return w.IsSubject() && !w.Is(text.EverythingWords) })
-		aims := slices.ContainsFunc(words, func(w text.Word) bool { return w.Is(text.TargetCues) && !w.Is(text.OfWords, text.IndefiniteWords) })
-		if len(words) > mostInItem || !thing || aims || text.AnyIs(words, text.Negations, text.Denials, text.OrWords, text.Persons, text.EverythingWords) {
+		if len(words) > mostInItem || !thing || slices.ContainsFunc(words, aims) || text.AnyIs(words, text.Negations, text.Denials, text.OrWords, text.Persons, text.EverythingWords) {
 			return nil
 		}
 		items = append(items, t.Said[words[0].Start:words[len(words)-1].End])
@@ -72,6 +71,11 @@ func itemsIn(t text.Text, first, end int) (items []any) {
 		}
 	}
 	return items
+}
+
+// aims reports whether a word begins where things go, and is no "of" and no article.
+func aims(w text.Word) bool {
+	return w.Is(text.TargetCues) && !w.Is(text.OfWords, text.IndefiniteWords)
 }
 
 // separates reports whether a comma or an ampersand is before the word at i.

@@ -364,8 +364,11 @@ func freeText(s *slot) bool { return s.free }
 
 // sentence reports whether the slot takes a whole sentence or a search.
 func (s *slot) sentence() bool {
-	return s.tellsActs() || s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
+	return s.isNoted() || s.namedFor(text.ContentNames) && !s.stemmed("item")
 }
+
+// isNoted reports whether the slot's value is what to note, by its name or its examples.
+func (s *slot) isNoted() bool { return s.tellsActs() || s.namedFor(text.NotedNames) }
 
 // tellsActs reports whether examples mark an act as the slot's value: "remind me to [call mum](what)".
 func (s *slot) tellsActs() bool { return s.taught != nil && s.taught.acts }
