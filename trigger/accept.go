@@ -179,7 +179,7 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.Stored
 				if !ownID {
 					return ts.process(t, clientRetries)
 				}
-				return ts.runAhead(id.App, keyspace.Box(id.Session, ""), func(send func(json.RawMessage)) (json.RawMessage, error) {
+				return ts.runAhead(func(send sendAnswer) (json.RawMessage, error) {
 					t.sendAnswer = send
 					return ts.process(t, clientRetries)
 				})

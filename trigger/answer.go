@@ -8,13 +8,17 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/conversation"
+	"earshot/trigger/delivery"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
 	"earshot/trigger/worker"
 )
 
-// runAhead runs work and returns the answer once work sends it. The remaining work of the outbox then follows.
-func (d *decider) runAhead(appID, box string, work func(send func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
+// sendAnswer takes the answer of a committed decision before the remaining effects are written.
+type sendAnswer func(*delivery.Decision, json.RawMessage)
+
+// runAhead runs work and returns the answer once work sends it. The remaining work of the decision then follows.
+func (d *decider) runAhead(work func(sendAnswer) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		answer json.RawMessage
 		err    error
@@ -23,8 +27,8 @@ func (d *decider) runAhead(appID, box string, work func(send func(json.RawMessag
 	d.Go(func() {
 		defer close(results)
 		defer func() { written() }()
-		answer, err := work(func(answer json.RawMessage) {
-			written = d.deliveries.RegisterPendingWrite(appID, box)
+		answer, err := work(func(decision *delivery.Decision, answer json.RawMessage) {
+			written = d.deliveries.RegisterPendingWrite(decision)
 			results <- result{answer, nil}
 		})
 		results <- result{answer, err}

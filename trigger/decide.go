@@ -55,9 +55,8 @@ type turn struct {
 	generation  store.Generation
 	conflicts   knownConflicts
 	// draft is the match made before the message was accepted; nil if it is not accepted.
-	draft *ledger.DraftMatch
-	// sendAnswer, if not nil, takes the answer before the remaining effects are written.
-	sendAnswer func(json.RawMessage)
+	draft      *ledger.DraftMatch
+	sendAnswer sendAnswer // nil if the answer is not sent ahead
 	// consents are the triggers that the message plainly confirms or denies. otherQuestion reports a plain yes
 	// or no to a question that was not the last one.
 	consents      []consent
@@ -699,15 +698,17 @@ func (t *turn) modelReplies(p *plan, request matcher.Request) bool {
 // that was sent then.
 func (t *turn) answerOnDelivery(first *delivery.First, p *plan, request matcher.Request, result matcher.Result) *string {
 	sent := ""
-	first.OnDelivered(func() {
+	first.OnDelivered(func() bool {
 		if t.modelReplies(p, request) || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
-			return // a crash would lose the reply in the history and the events
+			return false // a crash would lose the reply in the history and the events
 		}
 		withStates := p.Answer.WithStates()
-		if text, err := exactjson.Text(&withStates); err == nil {
+		text, err := exactjson.Text(&withStates)
+		if err == nil {
 			sent = text
-			t.sendAnswer(json.RawMessage(sent))
+			t.sendAnswer(&p.Decision, json.RawMessage(sent))
 		}
+		return err == nil
 	})
 	return &sent
 }

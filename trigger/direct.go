@@ -168,6 +168,7 @@ func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.Ra
 	if p.readOnly {
 		f.Metrics.Behind.WithLabelValues("before").Inc()
 	}
+	f.deliveries.AwaitOutbox(ctx, p.App, p.Box)
 	status, err := f.commit(ctx, p)
 	if err != nil || status != ledger.Committed {
 		return nil, status, err
@@ -185,7 +186,7 @@ func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, erro
 	if direct.TriggerID != "" && !direct.New || direct.MessageID != "" || p.Answer.Matches[0].Call == nil {
 		return f.deliverPlan(&p.plan, closing, nil)
 	}
-	return f.runAhead(p.App, p.Box, func(send func(json.RawMessage)) (json.RawMessage, error) {
+	return f.runAhead(func(send sendAnswer) (json.RawMessage, error) {
 		return f.deliverPlan(&p.plan, closing, send)
 	})
 }

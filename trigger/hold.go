@@ -169,14 +169,16 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 
 // deliverPlan makes the first attempts at the effects of a plan without a message, and returns the valid answer.
 // onDelivered, if not nil, gets the answer once the calls are delivered, if it is allowed then.
-func (d *decider) deliverPlan(p *plan, closing ledger.Report, onDelivered func(answer json.RawMessage)) (json.RawMessage, error) {
+func (d *decider) deliverPlan(p *plan, closing ledger.Report, send sendAnswer) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
-	if onDelivered != nil {
-		first.OnDelivered(func() {
-			if answer, err := exactjson.Encode(p.Answer.Matches[0].WithState()); err == nil {
+	if send != nil {
+		first.OnDelivered(func() bool {
+			answer, err := exactjson.Encode(p.Answer.Matches[0].WithState())
+			if err == nil {
 				closing.Answer = string(answer)
-				onDelivered(answer)
+				send(&p.Decision, answer)
 			}
+			return err == nil
 		})
 	}
 	if err := first.Run(d.Context); err != nil {

@@ -24,7 +24,7 @@ const (
 	mostBehindBytes = 64 << 20
 	// mostPerRun bounds the triggers of one outbox that are written and published together.
 	mostPerRun = 64
-	// behindWait is how long a read waits for answered triggers to be written, since nothing is written while
+	// behindWait is how long a read or a message waits for answered triggers to be written, since nothing is written while
 	// Redis is unavailable.
 	behindWait = time.Second
 )
@@ -40,9 +40,8 @@ type writeBehind struct {
 	urgent   map[int]chan struct{}               // by shard: signals that a reader waits for the writer
 	count    int
 	size     int
-	// pendingWrites has, by app, a channel for each answered request, with its outbox: closed when the request is
-	// fully written.
-	pendingWrites map[string]map[chan struct{}]string
+	// pendingWrites has, by app, a channel for each answered decision: closed when it is fully written.
+	pendingWrites map[string]map[chan struct{}]*Decision
 }
 
 // behindOutbox has the answered triggers of one outbox.
@@ -63,19 +62,19 @@ type behindTrigger struct {
 }
 
 func newWriteBehind(d *Deliveries) *writeBehind {
-	return &writeBehind{Deliveries: d, outboxes: map[string]map[string]*behindOutbox{}, ready: map[int][]*behindOutbox{}, urgent: map[int]chan struct{}{}, pendingWrites: map[string]map[chan struct{}]string{}}
+	return &writeBehind{Deliveries: d, outboxes: map[string]map[string]*behindOutbox{}, ready: map[int][]*behindOutbox{}, urgent: map[int]chan struct{}{}, pendingWrites: map[string]map[chan struct{}]*Decision{}}
 }
 
-// RegisterPendingWrite registers a request of an app that is answered but not yet fully written. Reads of the app,
-// and the next message of its outbox, wait until the returned function is called.
-func (d *Deliveries) RegisterPendingWrite(appID, box string) (end func()) {
-	b, done := d.writeBehind, make(chan struct{})
+// RegisterPendingWrite registers a committed decision that is answered but not yet fully written. Reads of the app, and
+// the next message or direct trigger of its outbox, wait until the returned function is called.
+func (d *Deliveries) RegisterPendingWrite(decision *Decision) (end func()) {
+	b, appID, done := d.writeBehind, decision.App, make(chan struct{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pendingWrites[appID] == nil {
-		b.pendingWrites[appID] = map[chan struct{}]string{}
+		b.pendingWrites[appID] = map[chan struct{}]*Decision{}
 	}
-	b.pendingWrites[appID][done] = box
+	b.pendingWrites[appID][done] = decision
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -86,21 +85,36 @@ func (d *Deliveries) RegisterPendingWrite(appID, box string) (end func()) {
 	}
 }
 
-// AwaitPendingWrites waits until the answered requests of an outbox are written, a second at most.
+// AwaitPendingWrites waits until the answered decisions of an outbox are written, a second at most.
 func (d *Deliveries) AwaitPendingWrites(ctx context.Context, appID, box string) {
+	d.awaitDecisions(ctx, appID, behindWait, func(one *Decision) bool { return one.Box == box })
+}
+
+// AwaitOutbox waits like AwaitPendingWrites, but only as long as an answer waits for its events, and not for decisions that
+// wait for others themselves. Events that find the outbox empty are a batch; behind others they cost twice as much.
+func (d *Deliveries) AwaitOutbox(ctx context.Context, appID, box string) {
+	d.awaitDecisions(ctx, appID, eventWait, func(one *Decision) bool { return one.Box == box && one.HoldsOutbox() })
+}
+
+func (d *Deliveries) awaitDecisions(ctx context.Context, appID string, most time.Duration, waitFor func(*Decision) bool) {
 	b := d.writeBehind
 	b.mu.Lock()
 	var writes []chan struct{}
-	for done, writeBox := range b.pendingWrites[appID] {
-		if writeBox == box {
+	for done, decision := range b.pendingWrites[appID] {
+		if waitFor(decision) {
 			writes = append(writes, done)
 		}
 	}
 	b.mu.Unlock()
-	if len(writes) == 0 {
-		return
+	if len(writes) > 0 {
+		d.awaitHurried(ctx, d.Ledger.Shard(appID), writes, most)
 	}
-	ctx, cancel := context.WithTimeout(ctx, behindWait)
+}
+
+// awaitHurried waits until requests of a shard are written, but not longer than most, and hurries their settlements.
+func (d *Deliveries) awaitHurried(ctx context.Context, shard int, writes []chan struct{}, most time.Duration) {
+	defer d.flusher.hurry(shard)()
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	awaitAll(ctx, writes)
 }
@@ -230,9 +244,7 @@ func (b *writeBehind) awaitApp(ctx context.Context, appID string) {
 	}
 	writes = slices.AppendSeq(writes, maps.Keys(b.pendingWrites[appID]))
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, behindWait)
-	defer cancel()
-	awaitAll(ctx, writes)
+	b.awaitHurried(ctx, shard, writes, behindWait)
 }
 
 // behindRun is one run of one outbox.
@@ -429,8 +441,7 @@ func (b *writeBehind) publish(run *behindRun, sentAt time.Time) {
 			firing.States.Emitter = state
 		}
 	}
-	b.queueSettlement(s)
-	b.AwaitFlush(b.Context, run.App, run.Box)
+	awaitAll(b.Context, []chan struct{}{b.queueSettlement(s).written})
 }
 
 // handOver leaves a batch to the ledger, with the outcomes of the events that were tried.

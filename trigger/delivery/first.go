@@ -66,7 +66,7 @@ func New(o Options) *Deliveries {
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiters: eventWaiters{events: map[outbox][]eventWaiter{}},
-		flusher: flusher{queues: map[int]*flushQueue{}, latest: map[outbox]*queuedSettlement{}},
+		flusher: flusher{queues: map[int]*flushQueue{}, latest: map[outbox]*queuedSettlement{}, hurried: map[int]int{}},
 	}
 	d.writeBehind = newWriteBehind(d)
 	o.Records.AwaitFlush = func(ctx context.Context, appID string) {
@@ -149,13 +149,14 @@ type First struct {
 	blocksOutbox bool
 	endedCalls   []attempt // calls whose tool.result waits until the events are out
 	unsaved      []attempt
-	onDelivered  func()           // see OnDelivered
+	onDelivered  func() bool      // see OnDelivered
+	answered     bool             // onDelivered has answered: no request waits for the outcomes
 	answerTimer  <-chan time.Time // when onDelivered is called at the latest; nil if it does not wait
 }
 
 // OnDelivered sets a function to call when all calls are delivered, before their outcomes are written. It is set only
 // if the calls may be repeated, as they are if this process dies before the write.
-func (f *First) OnDelivered(onDelivered func()) {
+func (f *First) OnDelivered(onDelivered func() (answered bool)) {
 	repeatable := !slices.ContainsFunc(f.decision.Effects, func(e Planned) bool {
 		return e.Kind == effect.KindAnswer || e.Kind == effect.KindCall && !e.Call.Repeatable()
 	})
@@ -170,7 +171,7 @@ func (f *First) callOnDelivered(eventsPending bool) {
 		f.answerTimer = time.After(eventWait)
 		return
 	}
-	f.onDelivered()
+	f.answered = f.onDelivered()
 }
 
 func (f *First) callsDelivered() bool {
@@ -453,7 +454,7 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 }
 
 // flush settles a batch whose events are all published, with its delivered calls. It waits until the outcome of a
-// call or a reply is stored, since neither can be repeated. lost reports that it wrote nothing: an attempt is not
+// call or a reply is stored, since neither can be repeated, but hurries only for a request that waits. lost reports that it wrote nothing: an attempt is not
 // delivered, the result of a call is not published, or another process may have the batch or a call.
 func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, err error) {
 	if time.Since(f.decision.SentAt) >= f.Lease/2 || slices.ContainsFunc(f.unsaved, func(a attempt) bool { return a.outcome.Verdict != effect.Done || a.result != nil }) {
@@ -464,7 +465,7 @@ func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, er
 		return false, err
 	}
 	if calls || s.Reply != "" {
-		lost, err = f.awaitSettlement(ctx, s)
+		lost, err = f.awaitSettlement(ctx, s, !f.answered)
 	} else {
 		f.queueSettlement(s)
 	}

@@ -21,6 +21,8 @@ type flusher struct {
 	mu     sync.Mutex
 	queues map[int]*flushQueue          // by shard; a queue exists while its writer runs
 	latest map[outbox]*queuedSettlement // the last unwritten one of each outbox
+	// hurried has, by shard, the number of requests that wait for a settlement that may not be queued yet.
+	hurried map[int]int
 }
 
 type flushQueue struct {
@@ -81,6 +83,21 @@ func (f *flusher) flushNow(shard int) {
 	}
 }
 
+// hurry makes the writer of a shard's queue write without delay, also what is queued before end is called.
+func (f *flusher) hurry(shard int) (end func()) {
+	f.mu.Lock()
+	f.hurried[shard]++
+	f.mu.Unlock()
+	f.flushNow(shard)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.hurried[shard]--; f.hurried[shard] == 0 {
+			delete(f.hurried, shard)
+		}
+	}
+}
+
 // awaitAppFlush waits until the queued settlements of an app are written, or ctx ends.
 func (d *Deliveries) awaitAppFlush(ctx context.Context, appID string) {
 	d.flusher.mu.Lock()
@@ -117,20 +134,24 @@ func (d *Deliveries) queueSettlement(s ledger.Settlement) *queuedSettlement {
 	}
 	queue.list = append(queue.list, queued)
 	f.latest[queued.outbox()] = queued
-	full := len(queue.list) >= mostFlushed
+	hurried := f.hurried[shard] > 0 || len(queue.list) >= mostFlushed
 	f.mu.Unlock()
-	if full {
+	if hurried {
 		f.flushNow(shard)
 	}
 	return queued
 }
 
-// awaitSettlement queues a settlement, and waits until it is written. lost is as in ledger.Flushed.
-func (d *Deliveries) awaitSettlement(ctx context.Context, s ledger.Settlement) (lost bool, err error) {
+// awaitSettlement queues a settlement, and waits until it is written, without delay if it is urgent. lost is as in
+// ledger.Flushed.
+func (d *Deliveries) awaitSettlement(ctx context.Context, s ledger.Settlement, urgent bool) (lost bool, err error) {
 	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
 	queued := d.queueSettlement(s)
-	d.await(ctx, queued)
+	if urgent {
+		d.flusher.flushNow(d.Ledger.Shard(s.App))
+	}
+	awaitAll(ctx, []chan struct{}{queued.written})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
