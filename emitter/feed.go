@@ -217,8 +217,11 @@ func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 			left = append(left, event.Sequence)
 			return nil
 		})
-		if err != nil || len(left) == 0 {
-			return err
+		if err != nil {
+			return fmt.Errorf("events of session %q in stream %s cannot be read: %w", sessionID, Stream, err)
+		}
+		if len(left) == 0 {
+			return nil
 		}
 		held, err := e.readStream(ctx)
 		if err != nil {
