@@ -194,7 +194,7 @@ type connection struct {
 
 	mu     sync.Mutex
 	closed bool
-	queued int64         // bytes in the queue
+	queued int64         // bytes in the queue, without the message that is written: the client may have it
 	inAll  *atomic.Int64 // bytes in all queues
 }
 
@@ -252,13 +252,13 @@ func (c *connection) write() {
 				close(c.finished)
 				return
 			}
+			c.mu.Lock()
+			c.count(-min(int64(len(data)), c.queued)) // close has reset the count
+			c.mu.Unlock()
 			if _, err := c.Conn.Write(data); err != nil {
 				c.close()
 				return
 			}
-			c.mu.Lock()
-			c.count(-min(int64(len(data)), c.queued)) // close has reset the count
-			c.mu.Unlock()
 		case <-c.ended:
 			return
 		}
