@@ -54,7 +54,7 @@ const probeKey = "earshot:{p00}:doctor"
 const keyPattern = "earshot:*"
 
 // permissions probes the user's rights: the server checks queued commands, and DISCARD drops them.
-func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
+func permissions(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
 	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
 	if db, is := server.(*keyspace.DB); is {
 		server = db.UniversalClient
@@ -62,27 +62,27 @@ func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, er
 	client, is := server.(*redis.Client)
 	if !is {
 		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "its connection cannot be asked for permissions"
-		return found, nil
+		return []finding.Finding{found}, nil
 	}
 	on := client.Conn()
 	defer on.Close()
 	if err := on.Do(ctx, "MULTI").Err(); err != nil {
 		if !denied(err) {
-			return found, keyspace.Unavailable(err)
+			return nil, keyspace.Unavailable(err)
 		}
 		found.Grade, found.Value = finding.Doubtful, "not asked: its user may not MULTI"
 		found.Advice = "it does not let its user ask: allow +multi and +discard, as deploy/package/redis-acl.conf does"
-		return found, nil
+		return []finding.Finding{found}, nil
 	}
 	missing, err := queue(ctx, on)
 	if err != nil {
-		return found, keyspace.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	if len(missing) > 0 {
 		found.Grade, found.Value = finding.Unusable, "its user may not "+strings.Join(missing, ", ")
 		found.Advice = "give its user what deploy/package/redis-acl.conf has: ACL SETUSER … " + strings.Join(missing, " ")
 	}
-	return found, nil
+	return []finding.Finding{found}, nil
 }
 
 // queue queues all required commands and discards them. missing lists denied ones in ACL syntax.

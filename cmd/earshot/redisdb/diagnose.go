@@ -34,10 +34,7 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 			reach.Advice = err.Error()
 		case denied(err):
 			reach.Advice = "its user may not read " + partitionsKey + "; give it what deploy/package/redis-acl.conf has: " + err.Error()
-			rights, _ := findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
-				one, err := permissions(ctx, server)
-				return []finding.Finding{one}, err
-			})
+			rights, _ := findings(ctx, db, permissions)
 			return append([]finding.Finding{reach}, rights...)
 		}
 		return []finding.Finding{reach}
@@ -49,8 +46,7 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 			return nil, err
 		}
 		r := &reader{server: server}
-		limits := append([]finding.Finding{rights}, r.limits(ctx)...)
-		return append(limits, clock(ctx, server, now)), r.err
+		return append(append(rights, r.limits(ctx)...), clock(ctx, server, now)), r.err
 	})
 	found = append(found, more...)
 	if err = errors.Join(err, errMore); err != nil {

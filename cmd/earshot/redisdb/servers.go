@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -17,70 +18,68 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// eachMaster runs look on the server, or concurrently on all masters of a cluster.
-func eachMaster(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) error) error {
+// eachMaster asks the server, or concurrently all masters of a cluster. It returns what each said by its address,
+// which is empty without a cluster.
+func eachMaster[T any](ctx context.Context, db *keyspace.DB, ask func(context.Context, redis.Cmdable) (T, error)) (map[string]T, error) {
 	cluster, several := db.UniversalClient.(*redis.ClusterClient)
 	if !several {
-		return look(ctx, db)
+		said, err := ask(ctx, db)
+		return map[string]T{"": said}, err
 	}
-	return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-		err := look(ctx, master)
+	var mu sync.Mutex
+	all := map[string]T{}
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		said, err := ask(ctx, master)
+		mu.Lock()
+		defer mu.Unlock()
+		all[master.Options().Addr] = said
 		if err != nil {
 			err = fmt.Errorf("%s: %w", master.Options().Addr, err)
 		}
 		return err
 	})
+	return all, err
 }
 
 // findings collects the findings of all servers, sorted by server.
-func findings(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) ([]finding.Finding, error)) ([]finding.Finding, error) {
-	var mu sync.Mutex
-	var all []finding.Finding
-	_, several := db.UniversalClient.(*redis.ClusterClient)
-	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
-		found, err := look(ctx, server)
-		mu.Lock()
-		defer mu.Unlock()
-		for _, one := range found {
-			if master, is := server.(*redis.Client); is && several {
-				one.At = master.Options().Addr
-			}
+func findings(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) ([]finding.Finding, error)) (all []finding.Finding, err error) {
+	found, err := eachMaster(ctx, db, look)
+	for _, address := range slices.Sorted(maps.Keys(found)) {
+		for _, one := range found[address] {
+			one.At = address
 			all = append(all, one)
 		}
-		return err
-	})
-	slices.SortStableFunc(all, func(a, b finding.Finding) int { return strings.Compare(a.At, b.At) })
+	}
 	return all, err
 }
 
 // Memory returns the bytes that count towards maxmemory, and maxmemory, zero for none. In a cluster they are
 // those of the fullest master, which refuses its keys when full.
 func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error) {
-	var mu sync.Mutex
-	err = eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+	type memory struct{ used, limit int64 }
+	all, err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) (memory, error) {
 		info, err := server.Info(ctx, "memory").Result()
 		if err != nil {
-			return keyspace.Unavailable(err)
+			return memory{}, keyspace.Unavailable(err)
 		}
 		number := func(name string) int64 {
 			n, _ := strconv.ParseInt(field(info, name), 10, 64)
 			return n
 		}
 		if field(info, "used_memory") == "" {
-			return errors.New("its INFO does not say how much memory it uses")
+			return memory{}, errors.New("its INFO does not say how much memory it uses")
 		}
-		counted, most := number("used_memory")-number("mem_not_counted_for_evict"), number("maxmemory")
-		mu.Lock()
-		defer mu.Unlock()
-		fuller := float64(counted)/float64(most) > float64(used)/float64(limit)
-		if most == 0 || limit == 0 {
-			fuller = most > limit || most == limit && counted > used
+		return memory{number("used_memory") - number("mem_not_counted_for_evict"), number("maxmemory")}, nil
+	})
+	for _, one := range all {
+		fuller := float64(one.used)/float64(one.limit) > float64(used)/float64(limit)
+		if one.limit == 0 || limit == 0 {
+			fuller = one.limit > limit || one.limit == limit && one.used > used
 		}
 		if used == 0 || fuller {
-			used, limit = counted, most
+			used, limit = one.used, one.limit
 		}
-		return nil
-	})
+	}
 	return used, limit, err
 }
 
@@ -89,15 +88,15 @@ var connected = regexp.MustCompile(`(?m)^id=\d+ addr=(\S+) .*\bname=earshot(?:-f
 
 // Older lists the hosts of connected programs that know only formats below a number.
 func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
-	var mu sync.Mutex
-	var hosts []string
-	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+	lists, err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) (string, error) {
 		list, err := server.ClientList(ctx).Result()
 		if err != nil {
-			return fmt.Errorf("look for replicas of an older version by CLIENT LIST, which needs a permission of the Redis user: %w", keyspace.Unavailable(err))
+			err = fmt.Errorf("look for replicas of an older version by CLIENT LIST, which needs a permission of the Redis user: %w", keyspace.Unavailable(err))
 		}
-		mu.Lock()
-		defer mu.Unlock()
+		return list, err
+	})
+	var hosts []string
+	for _, list := range lists {
 		for _, client := range connected.FindAllStringSubmatch(list, -1) {
 			if known, err := strconv.Atoi(client[2]); err == nil && known >= below {
 				continue
@@ -106,8 +105,7 @@ func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
 				hosts = append(hosts, host)
 			}
 		}
-		return nil
-	})
+	}
 	slices.Sort(hosts)
 	return hosts, err
 }
