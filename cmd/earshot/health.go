@@ -47,7 +47,7 @@ func newHealth(env environment) *cobra.Command {
 			}
 			asked := &client.Client{Server: server, HTTP: &http.Client{CheckRedirect: refuseRedirect}}
 			if server == "" {
-				if asked.Server, asked.HTTP.Transport, err = thisMachine(addr, cert != ""); err != nil {
+				if asked, err = thisMachine(addr, cert != ""); err != nil {
 					return err
 				}
 			}
@@ -88,15 +88,15 @@ func newHealth(env environment) *cobra.Command {
 // refuseRedirect treats a redirect as an answer: its target says nothing about the service.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// thisMachine returns the loopback URL of the replica on this machine that listens on addr, and a transport
+// thisMachine returns a client of the replica on this machine that listens on addr, by its loopback URL,
 // without a proxy and without certificate checks. No credential may be sent through it.
-func thisMachine(addr string, secure bool) (server string, by http.RoundTripper, err error) {
+func thisMachine(addr string, secure bool) (*client.Client, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && (port == "" || port == "0") {
 		err = errors.New("its port is not known")
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("--addr (EARSHOT_ADDR) is %q: %w; give host and port, as in 127.0.0.1:8080, or name the service with --server or EARSHOT_URL", fault.Clip(addr), err)
+		return nil, fmt.Errorf("--addr (EARSHOT_ADDR) is %q: %w; give host and port, as in 127.0.0.1:8080, or name the service with --server or EARSHOT_URL", fault.Clip(addr), err)
 	}
 	switch ip, _ := netip.ParseAddr(cmp.Or(host, "0.0.0.0")); ip {
 	case netip.IPv4Unspecified():
@@ -108,8 +108,8 @@ func thisMachine(addr string, secure bool) (server string, by http.RoundTripper,
 	if secure {
 		scheme = "https://"
 	}
-	by = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-	return scheme + net.JoinHostPort(host, port), by, nil
+	by := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	return &client.Client{Server: scheme + net.JoinHostPort(host, port), HTTP: &http.Client{CheckRedirect: refuseRedirect, Transport: by}}, nil
 }
 
 func newVersion() *cobra.Command {

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-
-	"earshot/cmd/earshot/client"
 )
 
 const (
@@ -37,12 +35,10 @@ func (s *service) supervised(ctx context.Context) *systemdUnit {
 	}
 	ask := func(path string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			server, transport, err := thisMachine(s.listener.Addr().String(), s.config.TLSCert != "")
-			if err != nil {
-				return err
+			itself, err := thisMachine(s.listener.Addr().String(), s.config.TLSCert != "")
+			if err == nil {
+				_, err = itself.Call(ctx, http.MethodGet, path, nil)
 			}
-			itself := &client.Client{Server: server, HTTP: &http.Client{CheckRedirect: refuseRedirect, Transport: transport}}
-			_, err = itself.Call(ctx, http.MethodGet, path, nil)
 			return err
 		}
 	}
