@@ -318,7 +318,7 @@ func (s *service) redisReady(ctx context.Context) error {
 	}
 	err := s.store.CheckSecretKey(ctx)
 	if errors.Is(err, store.ErrSecretKey) {
-		return otherKey{err}
+		return unready{err, "holds credentials that were encrypted with another secret key"}
 	}
 	return err
 }
@@ -326,19 +326,15 @@ func (s *service) redisReady(ctx context.Context) error {
 // replicaReady returns an error before the files of dev are loaded, and while the replica stops.
 func (s *service) replicaReady(ctx context.Context) error {
 	if s.loading.Load() {
-		return unloaded{errors.New("the files are not loaded yet")}
+		return unready{errors.New("the files are not loaded yet"), "loads its files"}
 	}
 	return s.shutdown.Ready(ctx)
 }
 
-type unloaded struct{ error }
-
-// Public implements api.Public.
-func (unloaded) Public() string { return "loads its files" }
-
-type otherKey struct{ error }
-
-// Public implements api.Public.
-func (otherKey) Public() string {
-	return "holds credentials that were encrypted with another secret key"
+// unready is an error that says publicly, by api.Public, why a part of the service is not ready.
+type unready struct {
+	error
+	public string
 }
+
+func (u unready) Public() string { return u.public }
