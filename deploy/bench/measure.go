@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -140,22 +140,14 @@ func (b *bench) note(format string, args ...any) { fmt.Fprintf(b.out, format+"\n
 
 // table prints rows in Markdown, the first as the head, in aligned columns.
 func (b *bench) table(rows [][]string) {
-	widths := make([]int, len(rows[0]))
+	var aligned strings.Builder
+	w := tabwriter.NewWriter(&aligned, 0, 0, 1, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		fmt.Fprintln(w, "| "+strings.Join(row, "\t| ")+"\t|")
 	}
-	for i, row := range rows {
-		for column, cell := range row {
-			fmt.Fprintf(b.out, "| %s%s ", cell, strings.Repeat(" ", widths[column]-utf8.RuneCountInString(cell)))
-		}
-		fmt.Fprintln(b.out, "|")
-		if i == 0 {
-			fmt.Fprintln(b.out, strings.Repeat("| --- ", len(row))+"|")
-		}
-	}
-	fmt.Fprintln(b.out)
+	b.must(w.Flush())
+	head, body, _ := strings.Cut(aligned.String(), "\n")
+	fmt.Fprintf(b.out, "%s\n%s|\n%s\n", head, strings.Repeat("| --- ", len(rows[0])), body)
 }
 
 // errPending is the error of a request that was answered before its event was published.
