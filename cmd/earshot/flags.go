@@ -326,7 +326,6 @@ const (
 	minSize           size = 1 << 10 // the smallest useful size; a lower number is probably a mistake
 )
 
-// Set implements pflag.Value.
 func (s *size) Set(text string) error {
 	bytes, err := humanize.ParseBytes(text)
 	if err != nil || bytes < uint64(minSize) || bytes > math.MaxInt64 {
@@ -336,7 +335,6 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (s size) String() string {
 	for shift, unit := range map[int]string{40: "TiB", 30: "GiB", 20: "MiB", 10: "KiB"} {
 		if rest := s >> shift; rest > 0 && rest < 1024 && rest<<shift == s {
@@ -434,7 +432,6 @@ func plural(n int, noun string, irregular ...string) string {
 // choice is a flag for one of the words of kind, as in on|off.
 type choice struct{ word, kind string }
 
-// Set implements pflag.Value.
 func (c *choice) Set(text string) error {
 	words := strings.Split(c.kind, "|")
 	if c.word = strings.ToLower(text); !slices.Contains(words, c.word) {
@@ -445,8 +442,6 @@ func (c *choice) Set(text string) error {
 
 func (c choice) on() bool { return c.word != "" && c.word != "off" }
 
-// String implements pflag.Value.
 func (c choice) String() string { return c.word }
 
-// Type implements pflag.Value.
 func (c choice) Type() string { return c.kind }

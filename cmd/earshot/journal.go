@@ -49,7 +49,6 @@ var priorities = map[byte]string{'D': "<7>", 'I': "<6>", 'W': "<4>", 'E': "<3>"}
 // byLevel marks each line of a log with the priority of its level, which stands before anything else that may hold the word.
 type byLevel struct{ io.Writer }
 
-// Write writes one line of a log.
 func (b byLevel) Write(line []byte) (int, error) {
 	_, level, _ := bytes.Cut(line, []byte("level"))
 	if level = bytes.TrimLeft(level, `=":`); len(level) == 0 {

@@ -85,7 +85,6 @@ var errTerminated = errors.New("told to end by SIGTERM")
 // exitWith is an error that only sets the exit code, and is not printed.
 type exitWith int
 
-// Error returns the code.
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run executes the command line and returns its exit code: 0, 1 after an error, or that of an exitWith. What could not

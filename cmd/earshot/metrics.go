@@ -101,7 +101,6 @@ func newCapacityMetrics(now func() time.Time, redis, stream askCapacity) *capaci
 	}}
 }
 
-// Describe implements prometheus.Collector.
 func (m *capacityMetrics) Describe(out chan<- *prometheus.Desc) {
 	for i := range m.stores {
 		out <- m.stores[i].holds
@@ -109,7 +108,6 @@ func (m *capacityMetrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (m *capacityMetrics) Collect(out chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -47,7 +47,6 @@ type shownDeliverer struct {
 	screen *screen
 }
 
-// Deliver implements effect.Deliverer.
 func (w shownDeliverer) Deliver(ctx context.Context, e effect.Effect) effect.Outcome {
 	outcome := w.Deliverer.Deliver(ctx, e)
 	code := map[effect.Verdict]string{effect.Done: terminal.Green, effect.Retry: terminal.Yellow, effect.Dead: terminal.Red}[outcome.Verdict]
@@ -92,12 +91,10 @@ type screenLog struct {
 	with   []slog.Attr
 }
 
-// Enabled implements slog.Handler.
 func (h screenLog) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= min(h.level, slog.LevelInfo)
 }
 
-// WithAttrs implements slog.Handler.
 func (h screenLog) WithAttrs(attributes []slog.Attr) slog.Handler {
 	h.with = append(slices.Clip(h.with), attributes...)
 	return h
@@ -106,7 +103,6 @@ func (h screenLog) WithAttrs(attributes []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler. No caller uses groups.
 func (h screenLog) WithGroup(string) slog.Handler { return h }
 
-// Handle implements slog.Handler.
 func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 	if record.Message == "message.decided" {
 		of := map[string]string{}

@@ -55,7 +55,6 @@ func newServe(env environment) *cobra.Command {
 // shutdownTimeout bounds running requests and effects after a SIGTERM.
 const shutdownTimeout = 20 * time.Second
 
-// URL returns the address of the service.
 func (s *service) URL() string {
 	scheme := "http://"
 	if s.config.TLSCert != "" {

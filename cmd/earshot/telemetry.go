@@ -166,7 +166,6 @@ type unsentLog struct {
 	last atomic.Int64 // in nanoseconds since 1970
 }
 
-// Handle implements otel.ErrorHandler.
 func (u *unsentLog) Handle(err error) {
 	now, last := u.now().UnixNano(), u.last.Load()
 	if (last == 0 || now-last >= int64(time.Minute)) && u.last.CompareAndSwap(last, now) {
@@ -177,12 +176,10 @@ func (u *unsentLog) Handle(err error) {
 // variableLog logs invalid variables that the SDK reports, without values, which may be credentials.
 type variableLog struct{ to slog.Handler }
 
-// Enabled implements slog.Handler.
 func (l variableLog) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError && l.to.Enabled(ctx, level)
 }
 
-// Handle implements slog.Handler.
 func (l variableLog) Handle(ctx context.Context, of slog.Record) error {
 	bare := slog.NewRecord(of.Time, slog.LevelWarn, "telemetry.variable", 0)
 	bare.AddAttrs(slog.String("fault", "a variable OTEL_* is not as it must be, and is left out: "+of.Message))
@@ -192,5 +189,4 @@ func (l variableLog) Handle(ctx context.Context, of slog.Record) error {
 // WithAttrs implements slog.Handler. It drops attributes, which may contain a credential.
 func (l variableLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 
-// WithGroup implements slog.Handler.
 func (l variableLog) WithGroup(string) slog.Handler { return l }

@@ -75,7 +75,6 @@ func (m *mix) rpc(ctx context.Context, session, method, name, params, meta strin
 
 type rawJSON string
 
-// MarshalJSON implements json.Marshaler.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 const (

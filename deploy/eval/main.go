@@ -88,7 +88,6 @@ type onStage struct {
 	made map[*repositories.Repository]*trial.Process
 }
 
-// Begin implements trial.Stage.
 func (s *onStage) Begin(test *files.Test) (trial.Conversation, error) {
 	tools := s.of[test]
 	if s.made[tools] == nil {

@@ -196,7 +196,6 @@ func (r *remote) set(m mood) {
 	}
 }
 
-// ServeHTTP implements http.Handler.
 func (r *remote) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	body, _ := io.ReadAll(request.Body) // a caller that died sends no more
 	r.secrets.look("the body of a call", string(body))

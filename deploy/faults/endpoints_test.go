@@ -129,7 +129,6 @@ var unkept = &http.Transport{DisableKeepAlives: true}
 
 type keyed string
 
-// RoundTrip implements http.RoundTripper.
 func (k keyed) RoundTrip(request *http.Request) (*http.Response, error) {
 	for name, value := range map[string]string{"X-Api-Key": "key", "webhook-id": string(k), "Idempotency-Key": string(k)} {
 		request.Header.Set(name, value)

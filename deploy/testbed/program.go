@@ -57,7 +57,6 @@ func Sources(folder string) fs.FS { return sources{os.DirFS(folder)} }
 
 type sources struct{ fs.FS }
 
-// ReadDir implements [fs.ReadDirFS].
 func (s sources) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(s.FS, name)
 	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {

@@ -143,10 +143,8 @@ func newNATSLog(logger *slog.Logger) *natsLog { return &natsLog{logger: logger.W
 // Noticef logs a notice at debug level.
 func (l *natsLog) Noticef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
-// Warnf logs a warning.
 func (l *natsLog) Warnf(format string, args ...any) { l.logger.Warn(fmt.Sprintf(format, args...)) }
 
-// Errorf logs an error.
 func (l *natsLog) Errorf(format string, args ...any) { l.logger.Error(fmt.Sprintf(format, args...)) }
 
 // Debugf implements server.Logger. The server does not call it.

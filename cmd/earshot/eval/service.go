@@ -43,7 +43,6 @@ type dryRunConversation struct {
 	history []trigger.Earlier
 }
 
-// AddMessage implements trial.Conversation.
 func (a *dryRunConversation) AddMessage(added files.Message) {
 	actor := matcher.ActorUser
 	if added.Agent {
@@ -57,7 +56,6 @@ type dryRunAnswer struct {
 	Explain explain.Explanation `json:"explain"`
 }
 
-// User implements trial.Conversation.
 func (a *dryRunConversation) User(ctx context.Context, text string) (trial.MessageOutcome, error) {
 	answer, err := a.dryRun(ctx, text)
 	if err != nil {
