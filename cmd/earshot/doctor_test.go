@@ -230,9 +230,7 @@ func TestDoctorSaysWhatToChangeInNATS(t *testing.T) {
 
 // TestDoctorSeesAClusterOfNATSThatLosesServers stops one of three servers, and then another.
 func TestDoctorSeesAClusterOfNATSThatLosesServers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a cluster needs seconds to form")
-	}
+	leaveOutWhenShort(t)
 	t.Parallel()
 	cluster := natstest.RunCluster(t)
 	w := newWorld(t)

@@ -227,10 +227,16 @@ func launch(t *testing.T, env map[string]string, args ...string) *replica {
 
 func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ...string) *replica {
 	t.Helper()
-	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &testbed.Lines{}, end: end, ended: make(chan struct{})}
-	world := around(env, r.log, r.log, "")
+	log := &testbed.Lines{}
+	world := around(env, log, log, "")
 	world.now = now
+	return begin(t, log, world, args...)
+}
+
+// begin runs a command, whose output goes to log, until the end of the test.
+func begin(t *testing.T, log *testbed.Lines, world environment, args ...string) *replica {
+	ctx, end := context.WithCancel(context.Background())
+	r := &replica{t: t, log: log, end: end, ended: make(chan struct{})}
 	go func() {
 		defer close(r.ended)
 		r.code = run(ctx, args, world)

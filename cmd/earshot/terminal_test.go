@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -226,7 +225,7 @@ func TestTriggersFitTheScreen(t *testing.T) {
 
 func TestListenFollowsDevToItsPort(t *testing.T) {
 	first := atDev(t, nil) // may use NATS's default port
-	second := atDev(t, nil)
+	second := atDev(t, nil, "--nats-port", "0")
 	for _, w := range []*world{first, second} {
 		w.put("/v1/apps/clinic", `{}`)
 		w.put("/v1/apps/clinic/repositories/"+cond(w == first, "first", "second"), `{"tools":[]}`)
@@ -259,24 +258,17 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	keys, screen, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}))
-	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &testbed.Lines{}, end: end, ended: make(chan struct{})}
-	world := around(variables, screen, screen, "")
+	world, log := around(variables, screen, screen, ""), &testbed.Lines{}
 	world.in = screen
 	var shown sync.WaitGroup
-	shown.Go(func() { _, _ = io.Copy(r.log, keys) }) // ends when the terminal is closed
-	go func() {
-		defer close(r.ended)
-		r.code = run(ctx, args, world)
-	}()
+	shown.Go(func() { _, _ = io.Copy(log, keys) }) // ends when the terminal is closed
 	t.Cleanup(func() {
-		r.stop()
 		_, _ = keys.WriteString("\r") // ends a pending line
 		require.NoError(t, screen.Close())
 		shown.Wait()
 		require.NoError(t, keys.Close())
 	})
-	return person{r, keys}
+	return person{begin(t, log, world, args...), keys}
 }
 
 func (p person) types(text string) { testbed.Got(p.keys.WriteString(text))(p.t) }
