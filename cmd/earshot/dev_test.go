@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,14 +55,6 @@ func TestDevAsksForNoKeyAndMatchesWithoutAnLLM(t *testing.T) {
 	require.Equal(t, "opening-hours", w.say("s1", "m1", "when are you open").Matches[0].Name)
 	require.Empty(t, w.say("s1", "m2", "my cat is asleep").Matches)
 	require.Contains(t, w.replicas[0].log.String(), "matching: no LLM is configured")
-}
-
-func TestDevListensForNATSWhereItIsTold(t *testing.T) {
-	t.Parallel()
-	port := strconv.Itoa(testbed.Ports(t, 1)[0])
-	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--nats-port", port)
-	r.log.Await(t, `nats://127\.0\.0\.1:`+port)
-	require.Zero(t, r.stop())
 }
 
 func TestDemoRunsOnServersThatAreNamed(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -399,7 +400,9 @@ func TestNobodyIsHeardOverNATSUnlessThatIsOn(t *testing.T) {
 
 func TestDevTakesRequestsOverNATS(t *testing.T) {
 	t.Parallel()
-	w := atDev(t, map[string]string{"EARSHOT_NATS_INGRESS": "on"}, "--nats-port", "0")
+	port := strconv.Itoa(testbed.Ports(t, 1)[0])
+	w := atDev(t, map[string]string{"EARSHOT_NATS_INGRESS": "on"}, "--nats-port", port)
+	require.Equal(t, "nats://127.0.0.1:"+port, w.env["NATS_URL"])
 	w.replicas[0].log.Await(t, `(requests over NATS)`)
 	w.put("/v1/apps/clinic", `{}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","examples":["When are you open?"]}]}`)
