@@ -143,7 +143,6 @@ func (w *world) rest() {
 	require.EventuallyWithT(w.t, func(c *assert.CollectT) { assert.Empty(c, w.owedLanes(client)) }, patience, glance, "the ledger is empty")
 }
 
-// owedLanes describes what is owed in each shard.
 func (w *world) owedLanes(client redis.UniversalClient) (owed []string) {
 	counts, _ := client.Pipelined(w.t.Context(), func(all redis.Pipeliner) error {
 		for _, key := range keyspace.AllPendingCounts() {
@@ -277,7 +276,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 		return obey(request)
 	})
 	w.call(202, "POST", messagesPath("s2"), messageBody("m2", "call book {}"), "Prefer", "respond-async")
-	w.until("it was tried", func() bool { return strings.Contains(process.Output(), `"turn.failed"`) })
+	w.until("it was tried", func() bool { return strings.Contains(process.String(), `"turn.failed"`) })
 	away.Store(false)
 	conn := w.nats.Connect()
 	w.until("a request over NATS is answered, the second time", func() bool {

@@ -52,7 +52,7 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	require.NoError(t, p.Stop(os.Interrupt))
 	await("STOPPING=1")
 
-	said := p.Output()
+	said := p.String()
 	require.Regexp(t, `(?m)^<4>\{.*"msg":"admin_key\.weak"`, said)
 	for line := range strings.Lines(said) {
 		require.Regexp(t, `^<[346]>\{"time"`, line)

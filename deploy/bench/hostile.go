@@ -113,7 +113,7 @@ func (s *siege) begin(w *world) (end func(tally)) {
 	clients.Path, clients.Args = "nice", []string{"-n", "19", clients.Path}
 	w.must(clients.Start())
 	w.must(clients.Until(w.t.Context(), func(context.Context) error {
-		if clients.Output() == "" {
+		if clients.String() == "" {
 			return errors.New("the hostile clients do not begin")
 		}
 		return nil
@@ -121,7 +121,7 @@ func (s *siege) begin(w *world) (end func(tally)) {
 	return func(all tally) {
 		w.must(clients.Stop(os.Interrupt))
 		came := tally{}
-		_, report, _ := strings.Cut(clients.Output(), "\n")
+		_, report, _ := strings.Cut(clients.String(), "\n")
 		w.must(json.Unmarshal([]byte(report), &came))
 		for kind, answers := range came {
 			for answer, times := range answers {

@@ -43,8 +43,8 @@ func shops(t *testing.T, model http.Handler) *service {
 
 func (s *service) fired(session string) int {
 	var list struct{ Items []struct{ Name string } }
-	require.Eventually(s.t, func() bool {
-		require.NoError(s.t, json.Unmarshal(s.Call("GET", session+"/triggers", ""), &list))
+	require.Eventually(s.T, func() bool {
+		require.NoError(s.T, json.Unmarshal(s.Call("GET", session+"/triggers", ""), &list))
 		return len(list.Items) > 0
 	}, testbed.Patience, 10*time.Millisecond)
 	return len(list.Items)

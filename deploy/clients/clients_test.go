@@ -38,10 +38,7 @@ func run(t *testing.T, folder, program string, arguments ...string) string {
 	return string(out)
 }
 
-type service struct {
-	*testbed.Dev
-	t *testing.T
-}
+type service struct{ *testbed.Dev }
 
 var scratch string
 
@@ -56,11 +53,11 @@ func TestMain(m *testing.M) {
 
 func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
-	return &service{testbed.NewDev(t, variables), t}
+	return &service{testbed.NewDev(t, variables)}
 }
 
 func (s *service) save(path, file string) {
-	require.NoError(s.t, os.WriteFile(file, s.Call("GET", path, ""), 0o600))
+	require.NoError(s.T, os.WriteFile(file, s.Call("GET", path, ""), 0o600))
 }
 
 var update = flag.Bool("update", false, "write the generated types of the clients anew")

@@ -91,6 +91,6 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 }
 
 func (s *service) stream() jetstream.Consumer {
-	s.t.Helper()
-	return testbed.Got(natstest.JetStream(s.t, s.NATS).OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{}))(s.t)
+	s.T.Helper()
+	return testbed.Got(natstest.JetStream(s.T, s.NATS).OrderedConsumer(s.T.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{}))(s.T)
 }

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { testbed.Main(m) }
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	for _, path := range append(pages(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
+	pages := append(documents(t), testbed.Got(filepath.Glob("reference/*.md"))(t)...)
+	for _, path := range append(pages, "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
 		text := testbed.Read(t, path)
 		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(text, "code"), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
@@ -34,11 +35,6 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
-}
-
-func pages(t *testing.T) []string {
-	reference := testbed.Got(filepath.Glob("reference/*.md"))(t)
-	return append(documents(t), reference...)
 }
 
 // anchorsOf are the anchors that GitHub gives the headings of a document, and its own.

@@ -176,7 +176,7 @@ func (s *service) conversed() {
 		record := one.(map[string]any)
 		states[record["name"].(string)] = append(states[record["name"].(string)], record["state"])
 	}
-	require.Equal(s.t, map[string][]any{
+	require.Equal(s.T, map[string][]any{
 		"turn-on-the-light": {"cancelled", "cancelled"}, "ring-the-bell": {"delivered"}, "open-the-door": {"delivered"},
 	}, states)
 }
@@ -211,7 +211,6 @@ func start(t *testing.T, folder string, variables []string, name string, args ..
 
 type service struct {
 	*testbed.Dev
-	t   *testing.T
 	key string
 }
 
@@ -233,11 +232,11 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 
 func bare(t *testing.T, variables []string, args ...string) *service {
 	t.Helper()
-	return &service{Dev: testbed.NewDev(t, variables, args...), t: t}
+	return &service{Dev: testbed.NewDev(t, variables, args...)}
 }
 
 func (s *service) keyOf(app string, scopes ...string) string {
-	body := testbed.Got(json.Marshal(map[string]any{"name": "example", "scopes": scopes}))(s.t)
+	body := testbed.Got(json.Marshal(map[string]any{"name": "example", "scopes": scopes}))(s.T)
 	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
 }
 
@@ -248,11 +247,11 @@ func (s *service) around(more ...string) []string {
 func (s *service) ask(method, path, body string) map[string]any {
 	text := s.Call(method, path, body)
 	var read map[string]any
-	require.NoError(s.t, json.Unmarshal(text, &read), "%s", text)
+	require.NoError(s.T, json.Unmarshal(text, &read), "%s", text)
 	return read
 }
 
 func (s *service) say(session, text string) []any {
-	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "text": text}))(s.t)
+	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "text": text}))(s.T)
 	return s.ask("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body))["matches"].([]any)
 }

@@ -38,12 +38,12 @@ func (h helpdesk) run(key string, args ...string) (string, error) {
 
 func (h helpdesk) does(key string, args ...string) string {
 	out, err := h.run(key, args...)
-	require.NoError(h.t, err, "%v: %s", args, out)
+	require.NoError(h.T, err, "%v: %s", args, out)
 	return out
 }
 
 func (h helpdesk) says(app, session, customer, text string) {
-	h.t.Helper()
+	h.T.Helper()
 	h.ask("POST", "/v1/apps/"+app+"/sessions/"+session+"/messages", `{"actor":"user","user":"`+customer+`","text":"`+text+`"}`)
 }
 
@@ -83,7 +83,7 @@ func TestTheDesksOfTwoCompaniesSeeTheirOwnCustomers(t *testing.T) {
 	h.does(acme, "resend", begun.Format(time.RFC3339Nano))
 	desk.Await(t, `(?m)^a1 user: my printer does not work$`)
 	desk.Await(t, `(?m)^a1 ticket for a phone$`)
-	require.NotContains(t, desk.Output(), "g1", "what another company says is not signed for this one")
+	require.NotContains(t, desk.String(), "g1", "what another company says is not signed for this one")
 
 	require.Contains(t, h.does(acme, "export", "ada"), `"my printer does not work"`)
 	h.does(acme, "forget", "ada")

@@ -125,7 +125,7 @@ func (p *Process) Until(ctx context.Context, holds func(context.Context) error) 
 }
 
 func (p *Process) lastLines() string {
-	text := p.Output()
+	text := p.String()
 	return text[max(0, len(text)-2000):]
 }
 
@@ -186,17 +186,14 @@ func (p *Process) End() Ending {
 	return Ending{Killed: is && status.Signaled() && status.Signal() == syscall.SIGKILL, Code: ended.ExitCode()}
 }
 
-// Output is all that it has written, over all runs.
-func (p *Process) Output() string {
+// String is all that it has written, over all runs.
+func (p *Process) String() string {
 	text, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
 	}
 	return string(text)
 }
-
-// String is Output.
-func (p *Process) String() string { return p.Output() }
 
 // Start runs a program in a folder until the end of the test, with further variables.
 func Start(t testing.TB, folder string, variables []string, program string, args ...string) *Process {

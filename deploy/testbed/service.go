@@ -27,8 +27,8 @@ func Environment() []string {
 type Dev struct {
 	Client
 	*Process
-	NATS string // its URL
-	t    testing.TB
+	NATS string     // its URL
+	T    testing.TB // at whose end it ends
 }
 
 // NewDev starts one with further variables and arguments.
@@ -42,9 +42,9 @@ func NewDev(t testing.TB, variables []string, arguments ...string) *Dev {
 
 // Call makes a request that must succeed, and returns the body of its answer.
 func (d *Dev) Call(method, path, body string) []byte {
-	answer, err := d.Ask(d.t.Context(), method, path, body)
-	require.NoError(d.t, err)
-	require.Less(d.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
+	answer, err := d.Ask(d.T.Context(), method, path, body)
+	require.NoError(d.T, err)
+	require.Less(d.T, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
 	return answer.Body
 }
 

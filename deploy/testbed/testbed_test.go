@@ -43,7 +43,7 @@ func TestProcessIsStartedAndEndedMoreThanOnce(t *testing.T) {
 	require.NoError(t, p.Start("N=3"))
 	<-p.Gone()
 	require.Equal(t, 5, p.End().Code)
-	require.Equal(t, "run 1\nrun 2\nrun 3\n", p.Output())
+	require.Equal(t, "run 1\nrun 2\nrun 3\n", p.String())
 	require.ErrorContains(t, testbed.NewProcess(t.TempDir(), "none", "/nowhere").Start(), "start none: ")
 }
 
@@ -81,7 +81,7 @@ func TestProcessThatForksIsGoneWithItsCopies(t *testing.T) {
 	require.True(t, p.Running())
 	require.NoError(t, os.WriteFile(p.Dir+"/fifo", []byte("go\n"), 0)) // not before the copy reads
 	<-killed
-	require.Contains(t, p.Output(), "the copy ends")
+	require.Contains(t, p.String(), "the copy ends")
 }
 
 func TestProcessDiesWithAKilledParent(t *testing.T) {

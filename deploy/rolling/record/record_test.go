@@ -279,8 +279,8 @@ func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
 			due := strings.Join(u.redis.ZRange(t.Context(), keyspace.KeysOf("clinic").Due(), 0, -1).Val(), " ")
 			require.Equal(t, 40, strings.Count(due, "queue/clinic-"), "what nobody knows is left alone")
 			require.NotContains(t, due, "e/clinic/")
-			require.Equal(t, 40, strings.Count(u.replica.Output(), `"ledger.unknown"`), "each is logged once")
-			require.NotContains(t, u.replica.Output(), "panic")
+			require.Equal(t, 40, strings.Count(u.replica.String(), `"ledger.unknown"`), "each is logged once")
+			require.NotContains(t, u.replica.String(), "panic")
 		})
 	}
 }
