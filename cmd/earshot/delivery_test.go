@@ -355,7 +355,6 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
 }
 
-// publishAnswer publishes an answer as a subscriber would.
 func (w *world) publishAnswer(triggerID, body string) {
 	w.t.Helper()
 	js := natstest.JetStream(w.t, w.nats.URL())

@@ -54,7 +54,6 @@ type world struct {
 
 const testAdminKey = "admin-key-of-the-tests"
 
-// startedAt matches the log line with the address.
 const startedAt = `"msg":"service.listening".*"url":"([^"]+)"`
 
 // newWorld starts the servers. The model obeys the texts: see obey.
@@ -252,7 +251,6 @@ func (w *world) serve(flags ...string) *replica {
 	return r
 }
 
-// ready waits until a replica is ready.
 func (w *world) ready(r *replica) {
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 }
@@ -285,7 +283,6 @@ func (r *replica) wait() int {
 	return r.code
 }
 
-// client is the test's own client of Redis.
 func (w *world) client() redis.UniversalClient {
 	return w.redis.Connect(redis.UniversalOptions{Password: w.redisPassword})
 }

@@ -21,7 +21,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// update regenerates the reference pages of this package.
 var update = flag.Bool("update", false, "write the reference of commands, settings and metrics")
 
 const generated = "This page is generated from the program: do not edit it.\n"

@@ -354,7 +354,6 @@ func (w *world) ofTriggers(filter string) []string {
 	return lists.Map(w.events(filter), func(event storedEvent) string { return fmt.Sprint(event.Payload["id"]) })
 }
 
-// desk registers tools that all call a sink.
 func (w *world) desk() *endpoint {
 	sink := newSink(w.t)
 	w.put("/v1/apps/clinic/repositories/desk", fmt.Sprintf(`{"tools":[{"name":"book","emitter":"calendar.book","url":%[1]q},{"name":"order","url":%[1]q},

@@ -32,7 +32,6 @@ type promise struct {
 	settled chan promised
 }
 
-// promised is a message by its names.
 type promised struct{ app, session, id string }
 
 func (m promised) key(kind string) string {

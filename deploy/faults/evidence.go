@@ -85,7 +85,6 @@ type stored struct {
 	Values                                                   dayDeskHour
 }
 
-// place is the message that a record is of.
 func (r record) place() string { return r.App + "/" + r.SessionID + "/" + r.MessageID }
 
 // kind is the first two words of a tool's subject, or app.
@@ -185,7 +184,6 @@ func (e *evidence) readFiles(s *system) error {
 	return err
 }
 
-// place is the message that an operation is.
 func (o *operation) place() string { return o.App + "/" + o.Session + "/" + o.ID }
 
 type reply struct {

@@ -183,7 +183,6 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// comment breaks a text into lines of at most 118 columns.
 func comment(text, indent string) string {
 	const most = 118
 	var b strings.Builder

@@ -83,7 +83,6 @@ func (f *field) isDuration() bool {
 	return slices.Contains(durations, strings.TrimPrefix(f.Format, "earshot-"))
 }
 
-// read returns the definitions of a schema in their order.
 func read(schema []byte) ([]*field, error) {
 	var document struct {
 		Definitions json.RawMessage `json:"$defs"`

@@ -116,7 +116,6 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	return nil, refused
 }
 
-// unreachable adds a hint to a connection error.
 func unreachable(server string, err error) error {
 	if wrapped, is := errors.AsType[*url.Error](err); is {
 		err = wrapped.Err // url.Error repeats the URL

@@ -163,7 +163,6 @@ func (l *natsLog) Fatalf(format string, args ...any) {
 	}
 }
 
-// fatal returns the first fatal error; nil for none.
 func (l *natsLog) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

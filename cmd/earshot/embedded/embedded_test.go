@@ -117,7 +117,6 @@ func TestNATSLogPassesTroubleOn(t *testing.T) {
 	require.EqualError(t, l.fatal(), "the first reason")
 }
 
-// storeEvent returns the event's sequence in the stream.
 func storeEvent(t *testing.T, js jetstream.JetStream) uint64 {
 	testbed.Got(js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}))(t)
 	ack := testbed.Got(js.Publish(t.Context(), "s", []byte("event")))(t)

@@ -55,7 +55,6 @@ type recordedAnswer struct {
 	Body    any    `json:"body"`
 }
 
-// tapeVersion is the supported version of the file format.
 const tapeVersion = 1
 
 // Record starts a recording of the configured models' answers, and sets the options to use it.

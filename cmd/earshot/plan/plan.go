@@ -25,7 +25,6 @@ const (
 	opKeep   operation = "keep" // keeps a definition that is not in the files
 )
 
-// step is an operation on one definition.
 type step struct {
 	operation  operation
 	definition *files.Definition // nil if it is not in the files

@@ -50,7 +50,6 @@ func probes(list string) (all []probe) {
 // probeKey is never written.
 const probeKey = "earshot:{p00}:doctor"
 
-// keyPattern matches all keys of Earshot.
 const keyPattern = "earshot:*"
 
 // permissions probes the user's rights: the server checks queued commands, and DISCARD drops them.

@@ -24,7 +24,6 @@ import (
 // ErrRefused means that Redis answers but cannot hold the ledger.
 var ErrRefused = errors.New("this Redis cannot be used")
 
-// partitionsKey holds the number of partitions of the data.
 const partitionsKey = "earshot:partitions"
 
 const maxPause = 5 * time.Second

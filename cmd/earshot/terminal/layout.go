@@ -68,7 +68,6 @@ func fit(text string, columns int) string {
 	return text
 }
 
-// pad fills a text with spaces up to that many columns.
 func pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-columnsOfText(text)))
 }
@@ -164,7 +163,6 @@ func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) st
 	}
 }
 
-// lineWidth returns the columns of a line with these widths.
 func lineWidth(widths []int) int {
 	whole := (len(widths) - 1) * len(gap)
 	for _, width := range widths {

@@ -94,7 +94,6 @@ func (o *Output) Err() error {
 	return nil
 }
 
-// fileOf returns the file of an output, if it is one.
 func fileOf(out io.Writer) (file *os.File, is bool) {
 	if wrapped, is := out.(*Output); is {
 		out = wrapped.out
