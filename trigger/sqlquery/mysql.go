@@ -92,6 +92,9 @@ func (m *mysqlServer) run(ctx context.Context, s statement) (rows *result, err e
 	if err := s.mustBeQuery(mysqlNonQuery, mysqlQueries); err != nil {
 		return nil, err
 	}
+	if mysqlReadsLocalFile(s.text) {
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: a tool cannot run LOAD DATA LOCAL", m.source.Name)
+	}
 	pooled, err := m.db.Conn(ctx)
 	if err != nil {
 		return nil, m.options.unreached(ctx, m.source, closedByServer(err), mysqlFailure(m.source.Name, err, statement{}))

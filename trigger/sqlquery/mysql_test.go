@@ -138,7 +138,7 @@ func mysqlReadOnly(t *testing.T, server *sqltest.Server) {
 	require.Contains(t, r.run(statement("select clear()"), "").Error, "READ ONLY transaction", "the server stops what a query calls")
 	for _, sql := range []string{
 		"select id from flights where airline = 'it''s\\' into outfile'", "( select id from flights )", "explain select 1", "describe flights", "show tables",
-		"with a as (select 1) select * from a", "select `into`, 'update' from (select 1 as `into`) a where 1=1 -- into\n", "select /* into */ 1 # into", "explain format=json select 1", "values (1)",
+		"select 1.5 as a, 1e3, .5from flights", "select /*+ MAX_EXECUTION_TIME(1000) */ 1", "with a as (select 1) select * from a", "select `into`, 'update' from (select 1 as `into`) a where 1=1 -- into\n", "select /* into */ 1 # into", "explain format=json select 1", "values (1)",
 	} {
 		outcome := r.run(statement(sql), "")
 		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
@@ -147,6 +147,9 @@ func mysqlReadOnly(t *testing.T, server *sqltest.Server) {
 		"delete from flights": "DELETE is no query", "set @a = 1": "SET is", "select 1 into @a": "SELECT INTO is", "select 1 INTO/**/outfile '/tmp/x'": "SELECT INTO is",
 		"select 1 /*!50000 into outfile '/tmp/x' */": "/*! is", "select 1 /*M! into @x */": "/*! is", "select 1--1 into @x": "SELECT INTO is", "explain delete from flights": "EXPLAIN DELETE is", "/* x */ drop table flights": "DROP is",
 		"with a as (select 1) delete from flights": "DELETE is", `select "\" into outfile '/tmp/x' -- "`: "SELECT INTO is", "call clear()": "CALL is", "": "",
+		"select 1e0into outfile '/tmp/x'": "SELECT INTO is", "select 1.into outfile '/tmp/x'": "SELECT INTO is", "select .1E-2into outfile '/tmp/x'": "SELECT INTO is",
+		`select \Ninto outfile '/tmp/x'`: "SELECT INTO is", "select 1 --\x7f'\ninto outfile '/tmp/x' -- '": "SELECT INTO is",
+		"select /*+ QB_NAME(`*/ '`) */ 1 into outfile '/tmp/x' -- '": "/*+ is",
 	} {
 		outcome := r.run(statement(sql+" "), "")
 		require.Contains(t, outcome.Error, words, sql)
@@ -171,6 +174,7 @@ func mysqlErrors(t *testing.T, server *sqltest.Server) {
 		{"insert into people (email) values (?)", `"ann@example.org"`, "Duplicate entry '***' for key 'email' (error 1062)"},
 		{"insert into people (email) select email from people where ? <> ''", `"x"`, "Duplicate entry '***' for key 'email' (error 1062)"},
 		{"insert into people (age) values (concat(?, 'ann@'))", `"x"`, "'***' for column"},
+		{"load data local infile '/etc/hosts' into table people", `"x"`, "a tool cannot run LOAD DATA LOCAL"},
 		{"select ?, ?", `"x"`, "has 2 ?, and the tool has 1 parameters"},
 	} {
 		outcome := r.run(statement(c.sql)+email, `{"email":`+c.values+`}`)

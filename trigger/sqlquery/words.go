@@ -2,6 +2,7 @@ package sqlquery
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,7 +24,7 @@ var (
 // Descriptions of the allowed statements for error messages.
 const (
 	postgresQueries = "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them"
-	mysqlQueries    = "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN, without INTO, INSERT, UPDATE, DELETE, REPLACE and comments with ! in them"
+	mysqlQueries    = "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN, without INTO, INSERT, UPDATE, DELETE, REPLACE, comments with ! and hints with quotes in them"
 )
 
 // postgresNonQuery returns the words that make a PostgreSQL statement no query, and an empty string for a
@@ -84,6 +85,8 @@ func mysqlNonQueryIn(all iter.Seq[string]) string {
 		return ""
 	case slices.Contains(tokens, conditionalComment):
 		return conditionalComment
+	case slices.Contains(tokens, quotingHint):
+		return quotingHint
 	case !slices.Contains(mysqlQueryWords, tokens[0]):
 		return strings.ToUpper(tokens[0])
 	}
@@ -119,7 +122,15 @@ func mysqlLeavesNothing(sql string) bool {
 	if len(tokens) == 0 || !slices.Contains(mysqlQueryWords, tokens[0]) && !slices.Contains(mysqlChangeWords, tokens[0]) {
 		return false
 	}
-	return !slices.ContainsFunc(tokens, func(word string) bool { return word == "@" || word == "get_lock" || word == conditionalComment })
+	return !slices.ContainsFunc(tokens, func(word string) bool {
+		return slices.Contains([]string{"@", "get_lock", conditionalComment, quotingHint}, word)
+	})
+}
+
+// mysqlReadsLocalFile reports whether a statement asks its client for a file.
+func mysqlReadsLocalFile(sql string) bool {
+	tokens := fromFirstWord(mysqlDialect.tokens(sql))
+	return len(tokens) > 0 && tokens[0] == "load" && slices.Contains(tokens, "local")
 }
 
 // oneStatement reports whether a SQLite text has no second statement, which the driver would run as well and a
@@ -159,8 +170,16 @@ var (
 
 const controls = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
 
-// conditionalComment is the token of a comment that some MySQL servers run.
-const conditionalComment = "/*!"
+const (
+	// conditionalComment is the token of a comment that some MySQL servers run.
+	conditionalComment = "/*!"
+	// quotingHint is the token of a hint with a quote in it: MySQL does not end a hint within a quoted name.
+	quotingHint = "/*+"
+)
+
+// decimal is a number with a fraction or an exponent. Servers read a word right behind it, as in 1.5into; digits
+// alone belong to the word.
+var decimal = regexp.MustCompile(`^(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|^\d+[eE][+-]?\d+`)
 
 // tokens splits a statement: words in lower case, the opening sign of a quoted text or name, and all else as
 // single characters. Spaces and comments are skipped.
@@ -189,6 +208,9 @@ func (d *dialect) token(sql string) (token string, length int) {
 		return "", d.commentLength(sql)
 	case strings.IndexByte(d.quotes, first) >= 0:
 		return sql[:1], quotedLength(sql, strings.IndexByte(d.escaping, first) >= 0)
+	case (first == '.' || first >= '0' && first <= '9') && decimal.MatchString(sql):
+		length := len(decimal.FindString(sql))
+		return sql[:length], length
 	case startsName(first), d.digits && inName(first):
 		length := lengthTo(sql, strings.IndexFunc(sql, func(r rune) bool { return r < 0x80 && !inName(byte(r)) }))
 		return strings.ToLower(sql[:length]), length
@@ -235,13 +257,20 @@ func postgresSpecial(sql string) (token string, length int) {
 	return "'", len(sql)
 }
 
-// mysqlSpecial finds comments to the end of a line, and those that some servers run.
+// mysqlSpecial finds comments to the end of a line, those that some servers run, hints with quotes, and \N, which
+// is NULL.
 func mysqlSpecial(sql string) (token string, length int) {
 	switch {
-	case sql[0] == '#', strings.HasPrefix(sql, "--") && (len(sql) == 2 || sql[2] <= ' '):
+	case sql[0] == '#', strings.HasPrefix(sql, "--") && (len(sql) == 2 || sql[2] <= ' ' || sql[2] == 0x7f):
 		return "", lengthTo(sql, strings.IndexByte(sql, '\n'))
 	case strings.HasPrefix(sql, conditionalComment), strings.HasPrefix(sql, "/*M!"):
 		return conditionalComment, len(conditionalComment)
+	case strings.HasPrefix(sql, `\N`):
+		return "null", len(`\N`)
+	case strings.HasPrefix(sql, quotingHint):
+		if hint, _, _ := strings.Cut(sql, "*/"); strings.ContainsAny(hint, "`'\"") {
+			return quotingHint, len(quotingHint)
+		}
 	}
 	return "", 0
 }
