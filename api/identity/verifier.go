@@ -122,11 +122,12 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if err != nil {
 		return nil, errors.Join(errUnreachable, err)
 	}
-	checked, err := oidc.NewVerifier(from, keys, &oidc.Config{
+	asked := &remembering{KeySet: keys}
+	checked, err := oidc.NewVerifier(from, asked, &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
 	}).Verify(ctx, token)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, asked.err)
 	}
 	forResource := resource != "" && slices.Contains(checked.Audience, resource)
 	if !forResource && (audience == "" || !slices.Contains(checked.Audience, audience)) {
@@ -303,6 +304,20 @@ type keySet struct {
 	keys []jose.JSONWebKey
 }
 
+// remembering keeps the error of its keys: go-oidc returns only its text, which does not tell keys that could not be
+// read from a wrong signature.
+type remembering struct {
+	oidc.KeySet
+	err error
+}
+
+// VerifySignature returns the payload of a token signed by one of the keys.
+func (r *remembering) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := r.KeySet.VerifySignature(ctx, token)
+	r.err = err
+	return payload, err
+}
+
 var errSignature = errors.New("its signature is not by a key of the issuer")
 
 // VerifySignature returns the payload of a token signed by one of the issuer's keys.
@@ -374,7 +389,7 @@ func (s *keySet) fetched(ctx context.Context) (keys []jose.JSONWebKey, shared bo
 func (s *keySet) fetch() ([]jose.JSONWebKey, error) {
 	response, err := s.client.Get(s.url)
 	if err != nil {
-		return nil, fmt.Errorf("fetch the issuer's keys: %w", err)
+		return nil, fmt.Errorf("fetch the issuer's keys: %w", errors.Join(errUnreachable, err))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
@@ -383,7 +398,7 @@ func (s *keySet) fetch() ([]jose.JSONWebKey, error) {
 	}
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, fmt.Errorf("the issuer's keys are not a JSON Web Key Set: %w", err)
+		return nil, fmt.Errorf("the issuer's keys are not a JSON Web Key Set: %w", errors.Join(errUnreachable, err))
 	}
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {

@@ -34,7 +34,8 @@ type issuer struct {
 	mu    sync.Mutex
 	keys  []jose.JSONWebKey // public
 	asked atomic.Int32      // requests for the keys
-	down  atomic.Bool
+	down  atomic.Bool       // for discovery
+	mute  atomic.Bool       // for the keys
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -49,6 +50,10 @@ func newIssuer(t *testing.T) *issuer {
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.asked.Add(1)
+		if i.mute.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: i.keys})
@@ -225,6 +230,34 @@ func TestMadeUpTokensDoNotBecomeRequestsToTheIssuer(t *testing.T) {
 	require.LessOrEqual(t, i.asked.Load(), int32(11))
 	_, err := v.Verify(t.Context(), i.service(), sign(t, jose.RS256, key, "r", i.claims(nil)), "")
 	require.NoError(t, err, "tokens with known keys need no request")
+	young := ecKey(t)
+	i.publish(map[string]crypto.Signer{"young": young})
+	refused(t, v, i, sign(t, jose.ES256, young, "young", i.claims(nil)), "unavailable") // which may be right: nobody has asked
+}
+
+func refused(t *testing.T, v *identity.Verifier, i *issuer, token, fault string) {
+	t.Helper()
+	_, err := v.Verify(t.Context(), i.service(), token, "")
+	var answer *identity.Refused
+	require.ErrorAs(t, err, &answer)
+	require.Equal(t, fault, answer.Fault)
+}
+
+func TestKeysThatCannotBeReadAreNoFaultOfTheToken(t *testing.T) {
+	i := newIssuer(t)
+	key := rsaKey(t)
+	i.publish(map[string]crypto.Signer{"r": key})
+	v := verifier(nil)
+	token := sign(t, jose.RS256, key, "r", i.claims(nil))
+	i.mute.Store(true)
+	refused(t, v, i, token, "unavailable")
+	i.mute.Store(false)
+	_, err := v.Verify(t.Context(), i.service(), token, "")
+	require.NoError(t, err)
+	i.mute.Store(true)
+	refused(t, v, i, sign(t, jose.RS256, key, "next", i.claims(nil)), "unavailable")
+	_, err = v.Verify(t.Context(), i.service(), token, "")
+	require.NoError(t, err, "its key is known")
 }
 
 func TestIssuerThatCannotBeAskedIsAskedAgainAfterAPause(t *testing.T) {
