@@ -261,7 +261,7 @@ type ingress struct {
 
 func (o ingress) routes() (all []route) {
 	agents := mcp.New(mcp.Options{
-		Engine: o.Engine, PendingCalls: o.PendingCalls, Events: o.Events, EnterStream: o.streams.Enter, Watch: o.by.Watch, Closing: o.Closing,
+		Engine: o.Engine, PendingCalls: o.PendingCalls, Events: o.Events, EnterStream: o.streams.Enter, Watch: o.by.WatchIn, Closing: o.Closing,
 		Users: func(c echo.Context) (mcp.User, error) {
 			caller, err := o.users.verify(c)
 			return mcp.User{Claims: caller.claims, Explain: caller.explain}, err

@@ -474,6 +474,31 @@ func (a Authenticator) Watch(who Principal) *Watch {
 	return NewWatch(a.Now, func(ctx context.Context) error { return a.StillValid(ctx, who) })
 }
 
+// errSessionEnded ends the streams of a session whose readers stay valid.
+var errSessionEnded = errors.New("the session was closed or erased")
+
+// WatchIn watches a principal, which is valid, on a stream of a scope. A session that is closed or erased ends it too.
+func (a Authenticator) WatchIn(ctx context.Context, who Principal, scope repositories.Scope) (*Watch, error) {
+	if scope.SessionID == "" || who.FrontEnd() { // a session's token ends with it
+		return a.Watch(who), nil
+	}
+	first, err := a.Keys.CachedGeneration(ctx, scope.AppID, scope.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return NewWatch(a.Now, func(ctx context.Context) error {
+		err := a.StillValid(ctx, who)
+		if err != nil {
+			return err
+		}
+		life, err := a.Keys.CachedGeneration(ctx, scope.AppID, scope.SessionID)
+		if err == nil && life != first {
+			return errSessionEnded
+		}
+		return err
+	}), nil
+}
+
 // NewWatch starts with a valid credential.
 func NewWatch(now func() time.Time, good func(ctx context.Context) error) *Watch {
 	return &Watch{good, now, now()}

@@ -92,8 +92,8 @@ type Options struct {
 	Events Events
 	// EnterStream takes a stream slot of a scope.
 	EnterStream func(scope repositories.Scope) (leave func(), err error)
-	// Watch checks whether a request's key or token is still valid.
-	Watch func(who auth.Principal) *auth.Watch
+	// Watch checks whether a request's key or token is still valid, and its session not closed.
+	Watch func(ctx context.Context, who auth.Principal, scope repositories.Scope) (*auth.Watch, error)
 	// Admission bounds concurrent requests; open streams do not count.
 	Admission echo.MiddlewareFunc
 	// Closing ends streams when it is closed.

@@ -29,8 +29,8 @@ const maxTasks = 1000
 // heartbeat is less than the 30 s after which some proxies drop a silent connection.
 const heartbeat = 15 * time.Second
 
-// subscribe answers subscriptions/listen with a stream of notifications, until the client, its key or this
-// process ends it. Their source is the event stream, so they cover changes on all replicas.
+// subscribe answers subscriptions/listen with a stream of notifications, until the client, its key, its session
+// or this process ends it. Their source is the event stream, so they cover changes on all replicas.
 func (x *rpcCall) subscribe() error {
 	filter := x.request.Params.Notifications
 	switch {
@@ -50,6 +50,10 @@ func (x *rpcCall) subscribe() error {
 		return err
 	}
 	defer release()
+	watch, err := x.server.Watch(x.ctx(), auth.PrincipalOf(x.c), x.Scope)
+	if err != nil {
+		return x.fail(err)
+	}
 	ctx, cancel := context.WithCancel(x.ctx())
 	defer cancel()
 	after, err := x.server.Events.Now(ctx)
@@ -67,7 +71,7 @@ func (x *rpcCall) subscribe() error {
 		l.filter.TaskIDs = nil
 	}
 	x.stream = openStream(x.c)
-	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.filter}) == nil && l.pump(ctx, events) {
+	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.filter}) == nil && l.pump(ctx, events, watch) {
 		// The final answer: the client may subscribe again.
 		_ = x.stream.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
 	}
@@ -83,8 +87,8 @@ type listener struct {
 }
 
 // pump sends notifications of the app's events. It reports whether the client is still connected.
-func (l *listener) pump(ctx context.Context, events <-chan effect.Published) bool {
-	heartbeats, checks, watch := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck), l.server.Watch(auth.PrincipalOf(l.c))
+func (l *listener) pump(ctx context.Context, events <-chan effect.Published, watch *auth.Watch) bool {
+	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer heartbeats.Stop()
 	defer checks.Stop()
 	for {

@@ -119,6 +119,19 @@ func TestASubscriptionEndsWithItsKey(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
+func TestASubscriptionEndsWithItsSession(t *testing.T) {
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events = make(feed) })
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	for range 2 {
+		s.Call("PUT", "/v1/apps/clinic/sessions/s1", `{}`).Is(201, "")
+		stream := agentAt(s, agentsOfSession, `{}`).subscribes(`{"toolsListChanged":true}`) // by a key, which stays valid
+		require.NotNil(t, stream.next())
+		s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+		require.Equal(t, "s-1", stream.next()["id"])
+		require.Nil(t, stream.next())
+	}
+}
+
 func TestASubscriptionEndsWithItsToken(t *testing.T) {
 	clock := testbed.NewClock(time.Now())
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events, o.Now = make(feed), clock.Now })
