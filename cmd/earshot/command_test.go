@@ -60,6 +60,7 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"help", "triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
 		{[]string{"import", "petstore.yaml"}, `unknown command "petstore.yaml" for "earshot import"; write earshot import openapi petstore.yaml (see: earshot import --help)`},
 		{[]string{"import", "swagger", "petstore.yaml"}, `unknown command "swagger" for "earshot import"; the only command is earshot import openapi`},
+		{[]string{"completion", "tcsh"}, `unknown command "tcsh" for "earshot completion"; did you mean "bash"? (see: earshot completion --help)`},
 		{[]string{"say", "hello"}, "earshot chat MESSAGE posts one message"},
 		{[]string{"plan"}, "earshot apply --dry-run"},
 		{[]string{"dev", "--nats-port", "x"}, `--nats-port is "x"; it must be a whole number (see: earshot dev --help)`},

@@ -93,6 +93,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	out := terminal.NewOutput(env.out)
 	env.out = out
 	root := newRoot(env)
+	completionOfKnown(root)
 	root.SetArgs(args)
 	root.SetOut(env.out)
 	root.SetErr(env.err)
@@ -170,6 +171,14 @@ func helpOfKnown(root *cobra.Command) {
 		}
 		return err
 	}
+}
+
+// completionOfKnown makes completion refuse unknown shells, for which cobra's shows its help as if all were well.
+func completionOfKnown(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Args = knownCommand
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
 // printUsage prints cobra's usage with flags wrapped to the screen. A template would link text/template, which
