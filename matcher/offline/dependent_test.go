@@ -27,7 +27,8 @@ func TestAnActThatAnotherVerbGovernsOrdersNothing(t *testing.T) {
 		"Spero di pagare la bolletta del gas", "Mi vergogno di pagare la bolletta del gas", "Era vietato pagare la bolletta del gas", "È inutile dire di pagare la bolletta del gas",
 		"Il direttore teme di pagare la bolletta del gas", "Mi scuso di aver pagato la bolletta del gas",
 		"Tim weigert sich, das Paket P123 zu senden", "Es gelang uns, das Paket P123 zu senden", "Hätte er bloß das Paket P123 gesendet", "Wir hätten das Paket P123 senden sollen",
-		"Je suis désolé d'avoir résilié mon contrat", "Mon contrat a été résilié",
+		"Je suis désolé d'avoir résilié mon contrat", "Mon contrat a été résilié", "Après avoir résilié mon contrat, j'ai bien dormi",
+		"Lamento mucho haber cerrado la cuenta de ahorro", "Sorry for having opened the north gate", "I am glad to have opened the north gate", "Paket P123 gesendet zu haben war ein Fehler",
 		"Open the north gate? Not now", "Open the north gate - not yet", "Sende das Paket P123? Heute nicht", "Cierra la cuenta de ahorro... hoy no", "The last time you open the north gate it broke",
 	} {
 		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
@@ -41,7 +42,7 @@ func TestAWishForAnActIsAnOrder(t *testing.T) {
 		`cerrarCuenta {"cuenta":"ahorro"}`: "Quiero cerrar la cuenta de ahorro; Llamo para cerrar la cuenta de ahorro; Deseo cerrar la cuenta de ahorro; Me gustaría cerrar la cuenta de ahorro; Ayúdame a cerrar la cuenta de ahorro; Hay que cerrar la cuenta de ahorro; Por favor cerrar la cuenta de ahorro",
 		`pagaBolletta {"bolletta":"luce"}`: "Vorrei pagare la bolletta della luce; Devo pagare la bolletta della luce; Bisogna pagare la bolletta della luce; Assicurati di pagare la bolletta della luce; Pagare la bolletta della luce; Puoi pagare la bolletta della luce?; Non dimenticare di pagare la bolletta della luce",
 		`paketSenden {"paket":"P123"}`:     "Bitte denk daran, das Paket P123 zu senden; Vergiss nicht, das Paket P123 zu senden; Ich bitte darum, das Paket P123 zu senden; Kannst du das Paket P123 senden?; Das Paket P123 senden, bitte",
-		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later",
+		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later; I'd love to have the south gate opened",
 	} {
 		for _, said := range strings.Split(texts, "; ") {
 			assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)

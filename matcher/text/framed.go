@@ -12,6 +12,9 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	for first < i && t.Words[first].Is(Fillers, PoliteWords) && !t.Words[first].Is(purposeWords) {
 		first++
 	}
+	if doneAt(t, i) {
+		return true
+	}
 	foreign := func(at, length int) bool {
 		return length > 0 && !slices.ContainsFunc(t.Words[at:min(len(t.Words), at+length)], knows)
 	}
@@ -48,6 +51,23 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 		return true // "erklär mir, wie ich es lösche"
 	}
 	return tellsAt(t, first, i, asking, knows) || reportedAfter(t, i, knows)
+}
+
+// doneAt reports whether the word at i is the participle of a perfect infinitive, which tells of what is done: "d'avoir
+// bloqué", "por haber pagado", "having locked", "gesperrt zu haben". "I would like to have reserved seats" wishes.
+func doneAt(t Text, i int) bool {
+	const near = 2 // an adverb may be between
+	if t.Norm(i+1) == "zu" && german.has(doneInfinitives, t.Norm(i+2)) {
+		return germanParticiple(t.Norm(i))
+	}
+	w, form := t.Words[i], PastForm(t.Words[i]) || t.Words[i].Is(PastWords, participles) || participleAt(t, i)
+	for at := i - 1; form && at >= max(0, i-near) && !t.parted(at+1); at-- {
+		verb := t.Words[at]
+		if verb.Is(doneInfinitives) || doneInfinitives.Has(withoutClitic(verb.Norm)) || verb.Norm == "have" && t.At(at-1).Is(InfinitiveWords) {
+			return !AnyIs(t.Words[:at], WishWords) && !german.has(doneInfinitives, verb.Norm) && !w.Is(StopWords)
+		}
+	}
+	return false
 }
 
 // Doubts reports whether a text is not sure of what it wants, and asks nothing: "maybe I want a pizza", "I probably need to
