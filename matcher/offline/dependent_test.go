@@ -30,6 +30,7 @@ func TestAnActThatAnotherVerbGovernsOrdersNothing(t *testing.T) {
 		"Je suis désolé d'avoir résilié mon contrat", "Mon contrat a été résilié", "Après avoir résilié mon contrat, j'ai bien dormi",
 		"Lamento mucho haber cerrado la cuenta de ahorro", "Sorry for having opened the north gate", "I am glad to have opened the north gate", "Paket P123 gesendet zu haben war ein Fehler",
 		"Open the north gate? Not now", "Open the north gate - not yet", "Sende das Paket P123? Heute nicht", "Cierra la cuenta de ahorro... hoy no", "The last time you open the north gate it broke",
+		"Casi cierro la cuenta de ahorro", "I very nearly opened the north gate", "Ich hätte beinahe das Paket P123 gesendet",
 	} {
 		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
 	}
@@ -55,9 +56,11 @@ func TestWhatIsSaidOfTheSpeakerIsNotSaidOfAnother(t *testing.T) {
 	candidates := matchertest.InScope(t, matchertest.Scope, "speaker",
 		`{"name":"urlaubMelden","description":"Meldet eine Abwesenheit","examples":["ich bin abwesend"]}`,
 		`{"name":"call-doctor","description":"Call a doctor","examples":["I feel dizzy","I am bleeding"]}`,
+		`{"name":"lost-phone","description":"Look for a lost phone","examples":["I lost my phone","ich habe mein Handy verloren","j'ai perdu mon téléphone","he perdido mi móvil"]}`,
 		`{"name":"ritardoBus","description":"Dice se un autobus è in ritardo","schema":[{"parameter":"linea","type":"string","required":true,"allowedValues":["12","13"]}],"examples":["l'autobus [12](linea) è in ritardo?"]}`)
 	for said, want := range map[string]string{
 		"Ich bin heute abwesend": "urlaubMelden {}", "Frau Kern ist abwesend": "", "Sie ist abwesend": "", "Mein Kollege ist abwesend": "", "Tom is bleeding": "", "My brother is bleeding": "", "She is bleeding": "",
+		"Ich habe mein Handy heute verloren": "lost-phone {}", "Ich hätte beinahe mein Handy verloren": "", "Ich habe fast mein Handy verloren": "", "J'ai presque perdu mon téléphone": "",
 		"I am bleeding": "call-doctor {}", "I am bleeding badly": "call-doctor {}", "Se l'autobus è in ritardo, vado a piedi": "", "L'autobus 13 è in ritardo?": `ritardoBus {"linea":"13"}`,
 	} {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)

@@ -17,7 +17,7 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 		w := u.Words[i]
 		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && (p.Known[w.Stem] || p.OrdersBy(w)) || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
-	if u.mood == text.Wish && text.GivesUp(u.heard) || u.deniesFact(p) {
+	if u.mood == text.Wish && text.GivesUp(u.heard) || u.deniesFact(p) || text.Nearly(u.heard) {
 		return true
 	}
 	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) {

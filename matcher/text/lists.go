@@ -100,6 +100,7 @@ const (
 	nameTitles      // those that are other words too, unless both words have capitals: "M. Dupont"
 	numberingWords  // those before a number: "No. 5"
 	adverbs         // between a person and the verb
+	nearlyWords     // say that something did not happen, except before an amount: "almost"
 	doneInfinitives // infinitives of such auxiliaries: "d'avoir bloqué"
 	perfectWords    // auxiliaries of the perfect after a person: "I have turned"
 
@@ -381,7 +382,7 @@ var listNames = strings.Fields(`
 	AdditionPhrases JoiningPhrases ReturnWords Pronouns ProForms DegreeWords LightVerbs ActionVerbs EverythingWords conditionWords provisoPhrases consentCues
 	consentWords impersonals ableVerbs timeConditions IndefiniteWords openWords Persons firstPersons OwnGroup AnsweringVerbs havingWords
 	beingWords ownForms availableWords KnowingWords wonderingVerbs whetherWords CourtesyWords TimeUnits laterWords laterPhrases TroubleWords
-	FailingVerbs PastWords participles accentedWords personTitles titleWords nameTitles numberingWords adverbs doneInfinitives perfectWords Denials Negations
+	FailingVerbs PastWords participles accentedWords personTitles titleWords nameTitles numberingWords adverbs nearlyWords doneInfinitives perfectWords Denials Negations
 	NeverWords NegatingParticles UnableWords nowWords hereWords WantingWords UndoingWords DroppingWords UndoingPairs AlteringWords AlteringPairs
 	GivingVerbs GettingVerbs ReceivingVerbs InfinitiveWords NounNegations Definites Auxiliaries AttendingVerbs exceptPhrases butWords allWords NobodyWords notCues KinWords otherPersons
 	othersVerbs spokenTo needingVerbs thirdModals ownWords UnlessWords InsteadWords KeepingWords OffWords ReversingWords remindingVerbs

@@ -144,6 +144,23 @@ func (t Text) deniesBack(i int, isAct func(int) bool) bool {
 // first to before end.
 func (t Text) Feigns() (first, end int, ok bool) { return t.begins(feigningPhrases) }
 
+// Nearly reports whether the text tells what did not quite happen: "casi pierdo el taxi", "I have almost cancelled it".
+// "Almost 50 euros" is an amount, and "is almost empty" a state. A later clause may order: "I nearly fell, call a doctor".
+func Nearly(t Text) bool {
+	for i, w := range t.Words {
+		if !w.Is(nearlyWords) || t.Pause(i+1) || ForeignTo(t.Said, nearlyWords, w.Norm) || ordersAfter(t, i) {
+			continue
+		}
+		next, before := t.At(i+1), t.At(i-1)
+		amount := StartsWithDigit(next.Norm) || next.Is(NumberWords, Numbers, Negations, Denials, allWords)
+		state := before.Is(tellingVerbs, beingWords) && next.IsSubject() && !germanParticiple(t.Norm(clauseEnd(t, i)-1))
+		if !amount && !state && (next.IsSubject() || AnyIs(t.Words[:i], perfectWords, PastWords)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Refrains reports whether the text orders to leave an act undone: "avoid", "hör auf".
 func (t Text) Refrains() (first, end int, ok bool) { return t.begins(refrainingPhrases) }
 

@@ -26,6 +26,17 @@ func TestWhatIsRefusedAtTheEndIsTakenBack(t *testing.T) {
 	}
 }
 
+func TestWhatNearlyHappenedDidNot(t *testing.T) {
+	for said, nearly := range map[string]bool{
+		"casi pierdo el taxi": true, "mi hijo casi pierde el móvil": true, "ich hätte beinahe mein Handy verloren": true, "ich habe fast mein Handy verloren": true,
+		"j'ai presque perdu mon téléphone": true, "ma fille a failli perdre ses clés": true, "ho quasi perso il treno": true, "I almost cancelled it": true, "the dog nearly ate it": true,
+		"the tank is almost empty": false, "der Tank ist fast leer": false, "almost 50 euros": false, "wir haben fast kein Papier mehr": false, "casi tres horas": false,
+		"call a taxi, fast please": false, "I need a fast taxi": false, "I nearly fell, call a doctor": false, "ich hätte fast den Zug verpasst, ruf ein Taxi": false,
+	} {
+		require.Equal(t, nearly, Nearly(Of(said)), said)
+	}
+}
+
 func TestADeniedActIsThatOfTheNegation(t *testing.T) {
 	for said, denied := range map[string]bool{
 		"I do not want to cancel it": true, "never cancel it": true, "there is no need to cancel it": true, "I can not come, cancel it": false, "I can not come please cancel it": false,
