@@ -15,6 +15,8 @@ var dependentScope = []string{
 	`{"name":"pagaBolletta","description":"Paga una bolletta","schema":[{"parameter":"bolletta","type":"string","required":true,"allowedValues":["luce","gas"]}],"examples":["Paga la bolletta del [gas](bolletta)"]}`,
 	`{"name":"paketSenden","description":"Sendet ein Paket","schema":[{"parameter":"paket","type":"string","required":true,"allowedValues":["P[0-9]{3}"]}],"examples":["Sende das Paket [P100](paket)"]}`,
 	`{"name":"open-gate","description":"Open a gate","schema":[{"parameter":"gate","type":"string","required":true,"allowedValues":["north","south"]}],"examples":["Open the [north](gate) gate"]}`,
+	`{"name":"join-class","description":"Sign up for a class","schema":[{"parameter":"class","type":"string","required":true,"allowedValues":["yoga","pilates"]}],"examples":["sign me up for [yoga](class)","apúntame a [yoga](class)"]}`,
+	`{"name":"breakfast","description":"Order breakfast to the room","examples":["bring me breakfast to the room","tráigame el desayuno a la habitación"]}`,
 	`{"name":"resilierContrat","description":"Résilie un contrat","examples":["je veux résilier mon contrat","mon contrat est trop cher"]}`,
 }
 
@@ -30,6 +32,8 @@ func TestAnActThatAnotherVerbGovernsOrdersNothing(t *testing.T) {
 		"Je suis désolé d'avoir résilié mon contrat", "Mon contrat a été résilié", "Après avoir résilié mon contrat, j'ai bien dormi",
 		"Lamento mucho haber cerrado la cuenta de ahorro", "Sorry for having opened the north gate", "I am glad to have opened the north gate", "Paket P123 gesendet zu haben war ein Fehler",
 		"Open the north gate? Not now", "Open the north gate - not yet", "Sende das Paket P123? Heute nicht", "Cierra la cuenta de ahorro... hoy no", "The last time you open the north gate it broke",
+		"Mal sehen ob ich das Paket P123 sende", "Mal schauen ob ich das Paket P123 sende", "Open the north gate, said no one ever", "Open the south gate, he said", "Ils m'ont résilié mon contrat",
+		"No me apuntes a yoga", "no me apuntes a pilates todavía", "Ojalá me trajeran el desayuno a la habitación", "Plus besoin de résilier mon contrat", "Cierra la cuenta de ahorro no hace falta", "Sende das Paket P123... Spaß",
 		"Casi cierro la cuenta de ahorro", "I very nearly opened the north gate", "Ich hätte beinahe das Paket P123 gesendet",
 	} {
 		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
@@ -43,6 +47,7 @@ func TestAWishForAnActIsAnOrder(t *testing.T) {
 		`cerrarCuenta {"cuenta":"ahorro"}`: "Quiero cerrar la cuenta de ahorro; Llamo para cerrar la cuenta de ahorro; Deseo cerrar la cuenta de ahorro; Me gustaría cerrar la cuenta de ahorro; Ayúdame a cerrar la cuenta de ahorro; Hay que cerrar la cuenta de ahorro; Por favor cerrar la cuenta de ahorro",
 		`pagaBolletta {"bolletta":"luce"}`: "Vorrei pagare la bolletta della luce; Devo pagare la bolletta della luce; Bisogna pagare la bolletta della luce; Assicurati di pagare la bolletta della luce; Pagare la bolletta della luce; Puoi pagare la bolletta della luce?; Non dimenticare di pagare la bolletta della luce",
 		`paketSenden {"paket":"P123"}`:     "Bitte denk daran, das Paket P123 zu senden; Vergiss nicht, das Paket P123 zu senden; Ich bitte darum, das Paket P123 zu senden; Kannst du das Paket P123 senden?; Das Paket P123 senden, bitte",
+		`join-class {"class":"pilates"}`:   "Apúntame a pilates; sign me up for pilates; No, apúntame a pilates",
 		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later; I'd love to have the south gate opened",
 	} {
 		for _, said := range strings.Split(texts, "; ") {

@@ -213,7 +213,7 @@ func (p *interpreter) byExample(whole string) (intent, bool) {
 	said := datetime.NewText(whole, p.request.Now)
 	said.Words = withoutPoliteness(said)
 	whether := text.ByMark(whole)
-	back := text.TakenBack(whole) != "" || excepting(said.Text)
+	back := text.TakenBack(whole) != "" || text.Reported(said.Text) || excepting(said.Text)
 	var best intent
 	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {

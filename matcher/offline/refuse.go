@@ -160,7 +160,9 @@ func (u *utterance) isAct(p *retrieval.Document, i int) bool {
 	if p.Moods[text.Question] || !p.Orders(u.Words[i:i+1]) || w.Is(text.FailingVerbs) || u.Reminds(i) {
 		return false
 	}
-	denied := before.Is(text.Negations) && (!before.Is(text.NounNegations) || text.ForeignTo(u.Said, text.NounNegations, before.Norm)) && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
+	// "no me apuntes"
+	pronoun := before.IsForeign(text.StopWords) && !before.Is(text.IndefiniteWords) && u.At(i-2).Is(text.Negations, text.Denials)
+	denied := pronoun || before.Is(text.Negations) && (!before.Is(text.NounNegations) || text.ForeignTo(u.Said, text.NounNegations, before.Norm)) && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
 	return denied || before.Is(text.InfinitiveWords) || text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.StemIs(text.GettingVerbs)
 }
 

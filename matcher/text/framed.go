@@ -31,8 +31,8 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
 			return true
 		}
-		if t.Words[at].Is(NobodyWords) || at > first && reports(at) {
-			return true // "nobody should", "Tom says cancel it"
+		if t.Words[at].Is(NobodyWords) || at > first && (reports(at) || german.has(whetherWords, t.Norm(at))) {
+			return true // "nobody should", "Tom says cancel it", "mal sehen ob ich"
 		}
 		next := at + framePhrases.PhraseAt(t.Words, at)
 		if foreign(at, next-at) && next <= i && !t.At(next).Is(WishWords) {
@@ -182,7 +182,23 @@ func participleAt(t Text, i int) bool {
 // letter", "I would like to, but I can't".
 func reportedAfter(t Text, i int, knows func(Word) bool) bool {
 	for at := i + 1; at < len(t.Words); at++ {
-		if w := t.Words[at]; t.parted(at) && w.Is(reportingVerbs) && !knows(w) || withdraws(t, at) {
+		if reportAt(t, at) && !knows(t.Words[at]) || withdraws(t, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// reportAt reports whether a clause at word i makes what is before it another's words: "…, says the letter", "…, he said".
+func reportAt(t Text, i int) bool {
+	ends := t.At(i).Is(otherPersons, Persons) && t.At(i+1).Is(reportingVerbs) && t.Pause(i+2)
+	return i > 0 && t.parted(i) && (t.Words[i].Is(reportingVerbs) || ends && !t.Words[i].Is(firstPersons))
+}
+
+// Reported reports whether the end of a text makes its beginning another's words.
+func Reported(t Text) bool {
+	for i := range t.Words {
+		if reportAt(t, i) {
 			return true
 		}
 	}

@@ -230,8 +230,8 @@ func Corrected(said string) Correction {
 	}
 	may := false
 	for i, w := range r.Words {
-		if interrupts(r.Text, i, i+1) || interrupts(r.Text, i, i+2) || withdraws(r.Text, i) && AnyIs(r.Words[i:], firstPersons) {
-			return Correction{After: said} // "do not, please, pay" and "I want to, but I can't" correct nothing
+		if interrupts(r.Text, i, i+1) || interrupts(r.Text, i, i+2) || reportAt(r.Text, i) || withdraws(r.Text, i) && AnyIs(r.Words[i:], firstPersons) {
+			return Correction{After: said} // "do not, please, pay", "…, said no one" and "I want to, but I can't" correct nothing
 		}
 		may = may || w.Is(RatherWords) || denial(w) || r.hesitates(i) || repairPhrases.PhraseAt(r.Words, i) > 0 || insteadPhrases.PhraseAt(r.Words, i) > 0
 	}
@@ -414,7 +414,7 @@ func (r *corrector) hesitates(i int) bool {
 func (r *corrector) plainlyDenies(i int) bool {
 	switch r.Words[i].Norm {
 	case "no":
-		return slices.Contains([]string{"es", "it"}, LanguageOf(r.Said))
+		return slices.Contains([]string{"es", "it"}, LanguageOf(r.Said)) || r.At(i+1).IsForeign(StopWords) && maySpeak(r.Said, "es", "it") // "no me apuntes"
 	case "ne": // "ne … plus"
 		return LanguageOf(r.Said) == "fr"
 	case "non":

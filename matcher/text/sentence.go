@@ -328,6 +328,9 @@ func (t Text) perfectAt(i int) bool {
 	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
 		return slices.ContainsFunc(after[:min(len(after), near)], romance)
 	}
+	if w.Norm == "ont" {
+		return participleAfter(w, after)
+	}
 	return w.Norm == "a" && i > 0 && (frenchParticiple(t, after[0]) || french.has(participles, after[0].Norm))
 }
 

@@ -227,7 +227,7 @@ func inQuotes(t Text, i int) bool {
 func TakenBack(said string) string {
 	t := Of(said)
 	for i := 1; i < len(t.Words); i++ {
-		if !t.parted(i) && !breaks(t, i) || strings.Contains(t.Gap(i-1), ":") { // "breakfast: no"
+		if !t.parted(i) && !breaks(t, i) && !runsOn(t, i) || strings.Contains(t.Gap(i-1), ":") { // "breakfast: no"
 			continue
 		}
 		tail := t.Words[i:]
@@ -246,6 +246,14 @@ func TakenBack(said string) string {
 func breaks(t Text, i int) bool {
 	gap := t.Gap(i - 1)
 	return strings.ContainsAny(gap, "…(") || strings.Contains(gap, " -") || strings.Contains(gap, "- ")
+}
+
+// runsOn reports whether the words from i on take back what is before them, although no pause is before: "mach das Licht an ach
+// vergiss es". Two words do so only if they mean nothing else.
+func runsOn(t Text, i int) bool {
+	const plain = 3
+	n := retractingPhrases.PhraseAt(t.Words, i)
+	return n > 1 && i+n == len(t.Words) && (n >= plain || abandoningPhrases.PhraseAt(t.Words, i) == n)
 }
 
 // halts reports whether the words from i on only stop what was ordered before. After a comma they may be the order

@@ -20,6 +20,8 @@ func TestWhatIsRefusedAtTheEndIsTakenBack(t *testing.T) {
 	for said, before := range map[string]string{
 		"open it? no way": "open it?", "open it - not!": "open it", "open it, no, wait": "open it", "open it - stop": "open it", "Öffne sie - doch nicht": "Öffne sie",
 		"abre la puerta, mejor no": "abre la puerta", "ouvre-la? non merci": "ouvre-la?", "apri la porta, anzi no": "apri la porta",
+		"mach das Licht an ach vergiss es": "mach das Licht an", "enciende la luz ya no hace falta": "enciende la luz", "ouvre-la laisse tomber": "ouvre-la", "open it never mind": "open it",
+		"das Licht geht doch nicht": "", "cancela mi cita": "", "mi cita cancela": "", "call me no": "",
 		"the timer, stop": "", "my order, cancel it": "", "no, no": "", "breakfast: no": "", "open it, please": "", "no way": "",
 	} {
 		require.Equal(t, before, TakenBack(said), said)
