@@ -288,9 +288,12 @@ func (t clockReader) hourNamed(i int) (hourAndMinute, int) {
 
 func earlier(hour int) int { return (hour + 23) % 24 }
 
-// anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
+// anyNumber reads a whole number of one word up to a limit, in any language. end is i for none: the 20 of "vingt et un" is none.
 func (t clockReader) anyNumber(i, limit int) (number, end int) {
 	if i >= len(t.Words) {
+		return 0, i
+	}
+	if of := t.Numbers(i); t.At(i+1).IsForeign(text.JoinWords) && len(of) > 0 && of[0].End > i+1 {
 		return 0, i
 	}
 	digits, ok := quantity.Number(t.Surface(i, i+1))

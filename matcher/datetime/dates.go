@@ -39,8 +39,14 @@ func (t *Text) date(i int) Reading {
 	return t.dateAt[i]
 }
 
-// monthAhead reports whether the name of a month follows the word at i, maybe after "of": "quince de enero".
-func monthAhead(t *Text, i int) bool { return t.At(t.afterOf(i + 1)).Is(text.Months) }
+// monthAhead reports whether the name of a month follows the word at i, maybe after "of" or the rest of a number: "quince de
+// enero", "vingt et un mars".
+func monthAhead(t *Text, i int) bool {
+	if t.At(i + 1).Is(text.JoinWords) {
+		i += 2
+	}
+	return t.At(t.afterOf(i + 1)).Is(text.Months)
+}
 
 func (t dayReader) read(i int) Reading {
 	for _, read := range []func(int) Reading{

@@ -30,6 +30,14 @@ func shown(text *datetime.Text, readings []datetime.Reading) string {
 	return strings.Join(lines, "; ")
 }
 
+func TestANumberOfSeveralWordsIsOneNumber(t *testing.T) {
+	reads(t, (*datetime.Text).Dates, map[string]string{
+		"le vingt et un mars": "vingt et un mars 2027-03-21|2026-03-21 =2027-03-21", "el treinta y uno de marzo": "treinta y uno de marzo 2027-03-31|2026-03-31 =2027-03-31",
+		"lundi et mardi": "lundi 2026-11-23 =2026-11-23; mardi 2026-11-24 =2026-11-24",
+	})
+	reads(t, (*datetime.Text).Clocks, map[string]string{"à vingt et un degrés": "", "a las dos y media": "dos y media 02:30|14:30"})
+}
+
 // reads compares what is read in texts with the readings as shown has them.
 func reads(t *testing.T, read func(*datetime.Text) []datetime.Reading, wants map[string]string) {
 	t.Helper()
