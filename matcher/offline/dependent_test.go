@@ -106,3 +106,17 @@ func TestFormsOfAVerbAreOneVerb(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestWhatIsSaidInShortMeansTheSame(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "short",
+		`{"name":"book_appointment","description":"Book an appointment","examples":["I need an appointment","Ich brauche einen Termin"]}`,
+		`{"name":"cancel_appointment","description":"Cancel an appointment","examples":["cancel my appointment","sag meinen Termin ab"]}`,
+		`{"name":"lock_door","description":"Lock the front door","examples":["lock the door"]}`)
+	for said, want := range map[string]string{
+		"ich bräuchte nen termin": "book_appointment {}", "brauch einen Termin": "book_appointment {}", "ich brauchte einen Termin": "", "can u lock the door?": "lock_door {}",
+		"ich muss meinen termin absagen": "cancel_appointment {}", "ich muss meinen termin nicht absagen": "", "ich hab meinen termin abgesagt": "",
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+}
