@@ -243,8 +243,10 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 	if before := strings.TrimRight(f.Said[:startOf(f, first)], " €$£"); strings.TrimRight(before, "~≈<>≤≥±") != before {
 		return first, end
 	}
-	if before := f.At(first - 1); before.Is(text.OrWords) && f.At(first-2).Is(text.IndefiniteWords) { // "une ou deux vestes"
-		return first - 2, end
+	for near := 2; near <= 3 && f.At(first-1).Is(text.OrWords); near++ {
+		if f.At(first - near).Is(text.IndefiniteWords) { // "une ou deux vestes", "a night or two"
+			return first - near, end
+		}
 	}
 	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
 	if length := text.InexactPhrases.PhraseBefore(f.Words, first-1); at == first && length > 0 && f.At(first-1).Is(text.ClockCues, text.TargetCues) && f.Adjoins(first-2) {
@@ -366,6 +368,10 @@ func readNumbers(f *slotFiller) {
 		return
 	}
 	left := f.exact(s)
+	if one, ok := single(f, s); ok && len(left) == 0 {
+		f.fill(s, json.Number("1"), one, one+1)
+		return
+	}
 	if len(left) != 1 || !f.countsFor(s, left[0]) || !f.isFor(s, left[0]) {
 		return
 	}
@@ -374,6 +380,31 @@ func readNumbers(f *slotFiller) {
 	} else if (s.Required || f.isNamed(s, left[0])) && f.outside(s, json.Number(left[0].Exact)) {
 		f.take(left[0].First, left[0].End)
 	}
+}
+
+// single returns the place of the only article that is also the word for one, before a thing that examples count for a
+// required slot: "para una noche", "für einen Monat".
+func single(f *slotFiller, s *slot) (at int, ok bool) {
+	const least, ending = 3, 2 // of a noun, and of its plural
+	counted := func(w text.Word) bool {
+		for right := range s.taught.right {
+			if len(w.Norm) >= least && strings.HasPrefix(right, w.Norm) && len(right)-len(w.Norm) <= ending {
+				return true
+			}
+		}
+		return false
+	}
+	if !s.Required || s.Unit != nil || s.taught == nil || !s.takes("1") {
+		return 0, false
+	}
+	found := 0
+	for i, w := range f.Words[:max(0, len(f.Words)-1)] {
+		one := w.IsForeign(text.IndefiniteWords) && (strings.HasPrefix(w.Norm, "un") || strings.HasPrefix(w.Norm, "ein")) && !strings.HasSuffix(w.Norm, "s")
+		if next := f.Words[i+1]; one && f.Adjoins(i) && counted(next) && !f.At(i+2).Is(text.OrWords) && f.free(i, i+1) && !f.doubts(s, i, i+1) && !f.Excludes(i, i+2) {
+			at, found = i, found+1
+		}
+	}
+	return at, found == 1
 }
 
 // markedNumbers gives each parameter the number between two words between which an example marks one: the marks
