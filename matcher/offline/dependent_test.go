@@ -46,9 +46,9 @@ func TestAWishForAnActIsAnOrder(t *testing.T) {
 	for want, texts := range map[string]string{
 		`cerrarCuenta {"cuenta":"ahorro"}`: "Quiero cerrar la cuenta de ahorro; Llamo para cerrar la cuenta de ahorro; Deseo cerrar la cuenta de ahorro; Me gustaría cerrar la cuenta de ahorro; Ayúdame a cerrar la cuenta de ahorro; Hay que cerrar la cuenta de ahorro; Por favor cerrar la cuenta de ahorro",
 		`pagaBolletta {"bolletta":"luce"}`: "Vorrei pagare la bolletta della luce; Devo pagare la bolletta della luce; Bisogna pagare la bolletta della luce; Assicurati di pagare la bolletta della luce; Pagare la bolletta della luce; Puoi pagare la bolletta della luce?; Non dimenticare di pagare la bolletta della luce",
-		`paketSenden {"paket":"P123"}`:     "Bitte denk daran, das Paket P123 zu senden; Vergiss nicht, das Paket P123 zu senden; Ich bitte darum, das Paket P123 zu senden; Kannst du das Paket P123 senden?; Das Paket P123 senden, bitte",
+		`paketSenden {"paket":"P123"}`:     "Bitte denk daran, das Paket P123 zu senden; Vergiss nicht, das Paket P123 zu senden; Ich bitte darum, das Paket P123 zu senden; Kannst du das Paket P123 senden?; Das Paket P123 senden, bitte; Sende nicht das Paket P100, sondern das Paket P123",
 		`join-class {"class":"pilates"}`:   "Apúntame a pilates; sign me up for pilates; No, apúntame a pilates",
-		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later; I'd love to have the south gate opened",
+		`open-gate {"gate":"south"}`:       "Open the south gate today; Open the south gate now, not later; Open not the north gate but the south gate; I'd love to have the south gate opened",
 	} {
 		for _, said := range strings.Split(texts, "; ") {
 			assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)

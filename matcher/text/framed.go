@@ -265,6 +265,34 @@ func omits(t Text, first, end, last int) bool {
 	return hasInfinitiveEnding(w.Norm) && !w.Is(StopWords, CalendarWords)
 }
 
+// WithoutReplaced returns a text without what an order denies before it names what is meant: "block not the credit card but the
+// debit card", "sperr nicht die Kreditkarte, sondern die Girokarte". Both must begin like a thing or a place.
+func WithoutReplaced(said string) string {
+	const most = 6 // words of what is denied
+	t := Of(said)
+	begins := func(w Word) bool { return Article(w) || w.Is(ownWords, TargetCues, PlaceCues) }
+	for i := 1; i < len(t.Words); i++ {
+		first := i
+		for t.At(first).Is(Negations, Denials) && first < i+2 {
+			first++
+		}
+		if first == i || t.parted(i) || !begins(t.At(first)) || Of(said[:t.Words[i].Start]).Mood() == Statement {
+			continue
+		}
+		for at := first + 1; at < min(len(t.Words)-1, first+most); at++ {
+			w := t.Words[at]
+			tells := slices.ContainsFunc(t.Words[at+1:], func(w Word) bool { return w.Is(Persons, tellingVerbs, perfectWords) && !begins(w) })
+			if w.Is(contrastWords) && begins(t.Words[at+1]) && !tells {
+				return said[:t.Words[i].Start] + said[t.Words[at+1].Start:]
+			}
+			if w.Is(OffWords, Opposites) || w.Is(Persons) && !begins(w) || namesAct(w.Stem) {
+				break // "schalte nicht das Licht aus, sondern die Heizung"
+			}
+		}
+	}
+	return said
+}
+
 // WithoutForbidden returns a text without a clause after an order that forbids another act, and that clause: "open the blinds
 // but don't turn on the light". What it forbids of the same thing, as "it", limits the order, and stays.
 func WithoutForbidden(said string) (rest, forbidden string) {

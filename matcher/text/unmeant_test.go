@@ -39,6 +39,20 @@ func TestWhatNearlyHappenedDidNot(t *testing.T) {
 	}
 }
 
+func TestWhatIsDeniedForAnotherThingIsReplaced(t *testing.T) {
+	for said, meant := range map[string]string{
+		"sperr nicht die Kreditkarte, sondern die Girokarte": "sperr die Girokarte", "open not the north gate but the south gate": "open the south gate", "bloquez non pas ma carte mais mon compte": "bloquez mon compte",
+		"abre no la puerta sino la ventana": "abre la ventana", "call a taxi not to the station but to the airport": "call a taxi to the airport",
+		"do not open the gate but the door": "", "the gate is not the north one but the south one": "", "schalte nicht das Licht aus, sondern die Heizung": "", "open not the gate but my card is here": "",
+		"ich habe nicht die Karte, sondern das Konto gesperrt": "", "not the gate but the door": "", "bestell nicht die Pizza, aber die Rechnung zahle ich": "",
+	} {
+		if meant == "" {
+			meant = said
+		}
+		require.Equal(t, meant, WithoutReplaced(said), said)
+	}
+}
+
 func TestADeniedActIsThatOfTheNegation(t *testing.T) {
 	for said, denied := range map[string]bool{
 		"I do not want to cancel it": true, "never cancel it": true, "there is no need to cancel it": true, "I can not come, cancel it": false, "I can not come please cancel it": false,
