@@ -293,8 +293,10 @@ func (t clockReader) anyNumber(i, limit int) (number, end int) {
 	if i >= len(t.Words) {
 		return 0, i
 	}
-	if of := t.Numbers(i); t.At(i+1).IsForeign(text.JoinWords) && len(of) > 0 && of[0].End > i+1 {
-		return 0, i
+	if t.At(i + 1).IsForeign(text.JoinWords) {
+		if of := t.Numbers(i); len(of) > 0 && of[0].End > i+1 {
+			return 0, i
+		}
 	}
 	digits, ok := quantity.Number(t.Surface(i, i+1))
 	number, err := strconv.Atoi(string(digits))

@@ -22,7 +22,7 @@ func (p *interpreter) interpret() ([]intent, string) {
 		return nil, "the message drops the call that was begun"
 	}
 	p.request.Unfinished = open
-	meant, forbidden := text.WithoutForbidden(text.WithoutReplaced(text.WithoutOmitted(p.request.Text)))
+	meant, forbidden := text.WithoutForbidden(text.WithoutOmitted(p.request.Text))
 	if meant == "" && p.request.Text != "" {
 		return nil, "the message names what is not to be done, or not yet"
 	}

@@ -15,8 +15,10 @@ import (
 func (u *utterance) refuses(p *retrieval.Document) bool {
 	own := func(i int) bool {
 		w := u.Words[i]
-		undoes := p.Undoes != "" && slices.ContainsFunc(slices.Concat(text.ActingOf(u.Words[i:i+1]).Acts...), p.Does) // "absagen", for cancel_booking
-		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && (p.Known[w.Stem] || p.OrdersBy(w) || undoes) || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
+		does := func() bool { // "absagen", for cancel_booking
+			return p.Undoes != "" && slices.ContainsFunc(slices.Concat(text.ActingOf(u.Words[i:i+1]).Acts...), p.Does)
+		}
+		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && (p.Known[w.Stem] || p.OrdersBy(w) || does()) || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
 	if u.mood == text.Wish && text.GivesUp(u.heard) || u.deniesFact(p) || text.Nearly(u.heard) {
 		return true

@@ -60,11 +60,12 @@ func doneAt(t Text, i int) bool {
 	if t.Norm(i+1) == "zu" && german.has(doneInfinitives, t.Norm(i+2)) {
 		return germanParticiple(t.Norm(i))
 	}
-	w, form := t.Words[i], PastForm(t.Words[i]) || t.Words[i].Is(PastWords, participles) || participleAt(t, i)
-	for at := i - 1; form && at >= max(0, i-near) && !t.parted(at+1); at-- {
+	w := t.Words[i]
+	for at := i - 1; at >= max(0, i-near) && !t.parted(at+1); at-- {
 		verb := t.Words[at]
 		if verb.Is(doneInfinitives) || doneInfinitives.Has(withoutClitic(verb.Norm)) || verb.Norm == "have" && t.At(at-1).Is(InfinitiveWords) {
-			return !AnyIs(t.Words[:at], WishWords) && !german.has(doneInfinitives, verb.Norm) && !w.Is(StopWords)
+			wished := AnyIs(t.Words[:at], WishWords) || german.has(doneInfinitives, verb.Norm) || w.Is(StopWords)
+			return !wished && (PastForm(w) || w.Is(PastWords, participles) || participleAt(t, i))
 		}
 	}
 	return false
@@ -265,42 +266,43 @@ func omits(t Text, first, end, last int) bool {
 	return hasInfinitiveEnding(w.Norm) && !w.Is(StopWords, CalendarWords)
 }
 
-// WithoutReplaced returns a text without what an order denies before it names what is meant: "block not the credit card but the
-// debit card", "sperr nicht die Kreditkarte, sondern die Girokarte". Both must begin like a thing or a place.
-func WithoutReplaced(said string) string {
-	const most = 6 // words of what is denied
-	t := Of(said)
+// replacedBefore returns the place of a denial before the word of contrast at i, if what follows replaces what is denied: "block
+// not the credit card but the debit card". Both must begin like a thing or a place.
+func replacedBefore(t Text, i int) (at int, ok bool) {
+	const most = 8 // words of what is denied, and what denies it
 	begins := func(w Word) bool { return Article(w) || w.Is(ownWords, TargetCues, PlaceCues) }
-	for i := 1; i < len(t.Words); i++ {
-		first := i
-		for t.At(first).Is(Negations, Denials) && first < i+2 {
-			first++
-		}
-		if first == i || t.parted(i) || !begins(t.At(first)) || Of(said[:t.Words[i].Start]).Mood() == Statement {
-			continue
-		}
-		for at := first + 1; at < min(len(t.Words)-1, first+most); at++ {
-			w := t.Words[at]
-			tells := slices.ContainsFunc(t.Words[at+1:], func(w Word) bool { return w.Is(Persons, tellingVerbs, perfectWords) && !begins(w) })
-			if w.Is(contrastWords) && begins(t.Words[at+1]) && !tells {
-				return said[:t.Words[i].Start] + said[t.Words[at+1].Start:]
+	tells := func(w Word) bool { return w.Is(Persons, tellingVerbs, perfectWords) && !begins(w) }
+	if i+1 == len(t.Words) || !begins(t.Words[i+1]) || slices.ContainsFunc(t.Words[i+1:], tells) {
+		return 0, false
+	}
+	for at = i - 1; at > max(0, i-most); at-- {
+		w := t.Words[at]
+		if w.Is(Negations, Denials) {
+			begun := at + 1
+			for at > 1 && t.Words[at-1].Is(Negations, Denials) { // "non pas"
+				at--
 			}
-			if w.Is(OffWords, Opposites) || w.Is(Persons) && !begins(w) || namesAct(w.Stem) {
-				break // "schalte nicht das Licht aus, sondern die Heizung"
-			}
+			return at, begins(t.Words[begun]) && !t.parted(at) && Of(t.Surface(0, at)).Mood() != Statement
+		}
+		if w.Is(OffWords, Opposites) || w.Is(Persons) && !begins(w) || namesAct(w.Stem) {
+			break // "schalte nicht das Licht aus, sondern die Heizung"
 		}
 	}
-	return said
+	return 0, false
 }
 
 // WithoutForbidden returns a text without a clause after an order that forbids another act, and that clause: "open the blinds
-// but don't turn on the light". What it forbids of the same thing, as "it", limits the order, and stays.
+// but don't turn on the light". What it forbids of the same thing, as "it", limits the order, and stays. What is denied for
+// another thing is left out, too.
 func WithoutForbidden(said string) (rest, forbidden string) {
 	t := Of(said)
 	for i := 1; i < len(t.Words); i++ {
 		first := i + JoiningPhrases.PhraseAt(t.Words, i)
 		if t.Words[i].Is(contrastWords) {
 			first = i + 1
+			if at, ok := replacedBefore(t, i); ok {
+				return said[:t.Words[at].Start] + said[t.Words[first].Start:], ""
+			}
 		}
 		if first == i || !forbidsAt(t, first) {
 			continue

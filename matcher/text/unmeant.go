@@ -252,6 +252,9 @@ func breaks(t Text, i int) bool {
 // vergiss es". Two words do so only if they mean nothing else.
 func runsOn(t Text, i int) bool {
 	const plain = 3
+	if i+maxListed < len(t.Words) {
+		return false
+	}
 	n := retractingPhrases.PhraseAt(t.Words, i)
 	return n > 1 && i+n == len(t.Words) && (n >= plain || abandoningPhrases.PhraseAt(t.Words, i) == n)
 }
