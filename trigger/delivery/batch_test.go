@@ -240,7 +240,7 @@ func TestDirectTriggerOfACachedToolTakesOneRoundTrip(t *testing.T) {
 	})
 }
 
-// TestTriggersOfASessionInTurnCostNoMore counts the round trips of triggers that a client sets off one after the other,
+// TestTriggersOfASessionInTurnCostNoMore counts the round trips of triggers that a client sends one after the other,
 // each while the result of the one before is published. On a busy machine some wait too short for that: one of many
 // rounds must cost two for each.
 func TestTriggersOfASessionInTurnCostNoMore(t *testing.T) {
