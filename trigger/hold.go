@@ -168,7 +168,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 }
 
 // deliverPlan makes the first attempts at the effects of a plan without a message, and returns the valid answer.
-// onDelivered, if not nil, gets the answer once the calls are delivered, if it is allowed then.
+// send, if not nil, gets the answer once the calls are delivered, if it is allowed then.
 func (d *decider) deliverPlan(p *plan, closing ledger.Report, send sendAnswer) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
 	if send != nil {

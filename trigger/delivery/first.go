@@ -454,8 +454,9 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 }
 
 // flush settles a batch whose events are all published, with its delivered calls. It waits until the outcome of a
-// call or a reply is stored, since neither can be repeated, but hurries only for a request that waits. lost reports that it wrote nothing: an attempt is not
-// delivered, the result of a call is not published, or another process may have the batch or a call.
+// call or a reply is stored, since neither can be repeated, but hurries only for a request that waits. lost reports that it
+// wrote nothing: an attempt is not delivered, the result of a call is not published, or another process may have the batch
+// or a call.
 func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, err error) {
 	if time.Since(f.decision.SentAt) >= f.Lease/2 || slices.ContainsFunc(f.unsaved, func(a attempt) bool { return a.outcome.Verdict != effect.Done || a.result != nil }) {
 		return true, nil
