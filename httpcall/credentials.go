@@ -205,8 +205,7 @@ func (a *authorizer) authorization(ctx context.Context) (string, error) {
 
 // send sends a copy of the request with its own body.
 func (a *authorizer) send(request *http.Request, authorization string) (*http.Response, error) {
-	next := request.WithContext(request.Context())
-	next.Header = request.Header.Clone()
+	next := request.Clone(request.Context())
 	if request.GetBody != nil {
 		body, err := request.GetBody()
 		if err != nil {

@@ -169,9 +169,7 @@ func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 }
 
 func oauthError(status int, code string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		saysJSON(status, `{"error":"`+code+`","error_description":"cli-secret is wrong"}`)(w, r)
-	}
+	return saysJSON(status, `{"error":"`+code+`","error_description":"cli-secret is wrong"}`)
 }
 
 // manyCalls are so many as are made together.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,11 +200,8 @@ func (i *issuer) form(n int) url.Values {
 // accepts answers 401 to all but these tokens.
 func accepts(tokens ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		for _, token := range tokens {
-			if strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") == token {
-				return
-			}
+		if !slices.Contains(tokens, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
+			w.WriteHeader(http.StatusUnauthorized)
 		}
-		w.WriteHeader(http.StatusUnauthorized)
 	}
 }

@@ -116,11 +116,6 @@ func dead(status int, format string, args ...any) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Status: status, Error: fmt.Sprintf(format, args...)}
 }
 
-type block struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
 // outcomeOfResult converts a CallToolResult: the structured content, or its only block, or the list of blocks.
 func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) effect.Outcome {
 	var result struct {
@@ -137,7 +132,7 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	}
 	var texts []string
 	for i, raw := range result.Content {
-		var textBlock block
+		var textBlock struct{ Type, Text string }
 		if json.Unmarshal(raw, &textBlock) != nil || textBlock.Type != "text" {
 			continue
 		}

@@ -83,6 +83,15 @@ func (s *toolServer) fails(method string, answer http.HandlerFunc) {
 	s.faulty.Store(&faulty)
 }
 
+// saysResult answers a request of JSON-RPC with a result.
+func saysResult(result func() string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ ID json.Number }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		saysJSON(200, `{"jsonrpc":"2.0","id":`+asked.ID.String()+`,"result":`+result()+`}`)(w, r)
+	}
+}
+
 // times counts requests for a method.
 func (s *toolServer) times(method string) int {
 	n := 0
@@ -217,21 +226,13 @@ func TestWhatServersRefuseFails(t *testing.T) {
 
 	s.fails("tools/call", saysJSON(200, `<p>Welcome</p>`))
 	require.Contains(t, remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`).Error, "nothing that a server of MCP answers")
-	s.fails("tools/call", func(w http.ResponseWriter, r *http.Request) {
-		var asked struct{ ID json.Number }
-		_ = json.NewDecoder(r.Body).Decode(&asked)
-		saysJSON(200, `{"jsonrpc":"2.0","id":`+asked.ID.String()+`,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list","params":{}}}}}`)(w, r)
-	})
+	s.fails("tools/call", saysResult(func() string {
+		return `{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list","params":{}}}}`
+	}))
 	require.Contains(t, remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`).Error, "asks for more (input_required)")
 }
 
 func TestAServerThatIsOutOfOrderIsTriedAgain(t *testing.T) {
-	reset := func(w http.ResponseWriter, _ *http.Request) {
-		connection, _, err := w.(http.Hijacker).Hijack()
-		if err == nil {
-			connection.Close()
-		}
-	}
 	stream := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, ": nothing comes\n\n")
@@ -246,7 +247,7 @@ func TestAServerThatIsOutOfOrderIsTriedAgain(t *testing.T) {
 		status int
 	}{
 		"503": {says(503, "busy"), 503}, "500": {says(500, "broken"), 500}, "429": {says(429, ""), 429},
-		"reset": {reset, 0}, "a stream without an answer": {stream, 0}, "half an answer": {cut, 0},
+		"reset": {hijack(""), 0}, "a stream without an answer": {stream, 0}, "half an answer": {cut, 0},
 	} {
 		for _, method := range []string{"", "tools/call"} {
 			s := newToolServer(t, kinds["without sessions"])
@@ -415,24 +416,20 @@ func TestAServerIsAskedForItsTools(t *testing.T) {
 	}
 	s := newToolServer(t, kinds["without sessions"])
 	page := 0
-	s.fails("tools/list", func(w http.ResponseWriter, r *http.Request) {
-		var asked struct{ ID json.Number }
-		_ = json.NewDecoder(r.Body).Decode(&asked)
+	s.fails("tools/list", saysResult(func() string {
 		page++
-		saysJSON(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"t%d","inputSchema":{"type":"object"}},{"name":"wrong","inputSchema":{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}}],"nextCursor":"c%[2]d"}}`, asked.ID, page))(w, r)
-	})
+		return fmt.Sprintf(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"t%d","inputSchema":{"type":"object"}},{"name":"wrong","inputSchema":{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}}],"nextCursor":"c%[1]d"}`, page)
+	}))
 	tools, notes, err := remoteRig(t, s.URL, nil).offered()
 	require.NoError(t, err)
 	require.Len(t, tools, 200)
 	require.Contains(t, notes[0], "x-mcp-header")
 	require.Contains(t, notes[len(notes)-1], "does not end")
 	page = 0
-	s.fails("tools/list", func(w http.ResponseWriter, r *http.Request) {
-		var asked struct{ ID json.Number }
-		_ = json.NewDecoder(r.Body).Decode(&asked)
+	s.fails("tools/list", saysResult(func() string {
 		page++
-		saysJSON(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[],"nextCursor":"again"}}`, asked.ID))(w, r)
-	})
+		return `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[],"nextCursor":"again"}`
+	}))
 	_, notes, err = remoteRig(t, s.URL, nil).offered()
 	require.NoError(t, err)
 	require.Contains(t, notes[len(notes)-1], "does not end")

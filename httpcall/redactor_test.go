@@ -249,7 +249,7 @@ func TestMaskFindsAPieceOfACredential(t *testing.T) {
 		outcome := newRig(t).call(e.URL, &repositories.Request{
 			Headers: repositories.Headers{"X-Api-Key": credential(key), "X-Token": credential(long)},
 		}, nil)
-		require.Equal(t, string(encoded(want)), string(outcome.Result), body)
+		require.Equal(t, quoted(want), string(outcome.Result), body)
 	}
 }
 
@@ -265,18 +265,13 @@ func TestMaskFindsEveryPieceOfHalfACredential(t *testing.T) {
 	}
 }
 
-func encoded(text string) []byte {
-	quoted, _ := json.Marshal(text)
-	return quoted
-}
-
 // inJSON returns a text for a string in JSON, unless it is in JSON already.
 func inJSON(text string) string {
 	if strings.Contains(text, `\u`) || strings.Contains(text, `\/`) {
 		return text
 	}
-	quoted := encoded(text)
-	return string(quoted[1 : len(quoted)-1])
+	literal := quoted(text)
+	return literal[1 : len(literal)-1]
 }
 
 func TestMaskFindsAnEchoedQuery(t *testing.T) {
@@ -311,7 +306,7 @@ func TestMaskFindsTheBeginningOfACredentialAtACut(t *testing.T) {
 			require.Empty(t, strings.Trim(string(outcome.Result), `"* `), "nothing of the last one is left")
 			continue
 		}
-		require.Equal(t, string(encoded(want)), strings.NewReplacer(`<`, `\u003c`).Replace(string(outcome.Result)), body)
+		require.Equal(t, quoted(want), strings.NewReplacer(`<`, `\u003c`).Replace(string(outcome.Result)), body)
 	}
 	whole := newEndpoint(t, says(200, "you sent k7R/x+Vb9"))
 	outcome := newRig(t).call(whole.URL, &repositories.Request{Headers: repositories.Headers{"X-Api-Key": credential(key)}}, nil)

@@ -35,23 +35,15 @@ func (r *rig) tool(fields, values string) effect.Outcome {
 
 // list is a list of parameters, each name:type.
 func list(field string, members ...[2]string) string {
-	type parameter struct {
-		Name        string         `json:"name"`
-		Type        string         `json:"type"`
-		Description string         `json:"description"`
-		Required    bool           `json:"required"`
-		Items       map[string]any `json:"items,omitempty"`
-	}
-	var all []parameter
+	var all []map[string]any
 	for _, member := range members {
-		p := parameter{Name: member[0], Type: member[1], Description: "d"}
-		if p.Type == "array" {
-			p.Items = map[string]any{"name": "x", "type": "string", "description": "d"}
+		p := map[string]any{"name": member[0], "type": member[1], "description": "d", "required": false}
+		if member[1] == "array" {
+			p["items"] = map[string]any{"name": "x", "type": "string", "description": "d"}
 		}
 		all = append(all, p)
 	}
-	text, _ := json.Marshal(all)
-	return `,"` + field + `":` + string(text)
+	return `,"` + field + `":` + quoted(all)
 }
 
 func TestToolReachesItsSourceWithAllItsParameters(t *testing.T) {
@@ -225,7 +217,7 @@ func (r *rig) stored() effect.Outcome {
 	return r.Deliver(r.t.Context(), effecttest.Call(effect.CallOf(&repository.Tools[0], nil, nil)))
 }
 
-func quoted(text string) string {
-	out, _ := json.Marshal(text)
+func quoted(value any) string {
+	out, _ := json.Marshal(value)
 	return string(out)
 }
