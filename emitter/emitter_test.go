@@ -315,14 +315,8 @@ func TestTheFirstAnswerThatWasPublishedInTimeIsFound(t *testing.T) {
 }
 
 func TestAnswersThatNATSDeniesHoldUpNothing(t *testing.T) {
-	user := &server.User{Username: "earshot", Password: "p", Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.*.EARSHOT_IN"}},
-	}}
-	s := natstest.Run(t, func(o *server.Options) {
-		o.Username, o.Password = "operator", "o"
-		o.Users = []*server.User{{Username: "operator", Password: "o"}, user}
-	})
-	i, nats, lines := replica(t, strings.Replace(s.URL(), "nats://", "nats://earshot:p@", 1))
+	_, _, url := denying(t, &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.*.EARSHOT_IN"}}})
+	i, nats, lines := replica(t, url)
 	runIntake(t, i, &ledger{})
 	until(t, func() bool { return strings.Count(lines.String(), "answers.denied") > 0 })
 	until(t, func() bool { return nats.Ready(t.Context()) == nil })
