@@ -2,6 +2,7 @@ package keyspace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -92,6 +93,7 @@ func TestWhatRedisSaysOfWhyItTakesNothingIsPassedOn(t *testing.T) {
 	}{
 		{[]any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}, "NOREPLICAS", "NOREPLICAS Not enough good replicas to write."},
 		{[]any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}, "READONLY", "READONLY You can't write against a read only replica."},
+		{[]any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}, "OOM", "OOM command not allowed when used memory > 'maxmemory'."},
 		{[]any{"ACL", "SETUSER", "default", "-eval"}, []any{"ACL", "SETUSER", "default", "+eval"}, "NOPERM", "NOPERM"},
 	} {
 		require.NoError(t, operator.Do(t.Context(), c.set...).Err())
@@ -100,6 +102,7 @@ func TestWhatRedisSaysOfWhyItTakesNothingIsPassedOn(t *testing.T) {
 		require.ErrorAs(t, err, &refused, c.word)
 		require.Equal(t, "answers "+c.word, refused.Public())
 		require.Equal(t, c.words, refused.Detail())
+		require.Equal(t, c.word == "OOM", errors.Is(err, keyspace.ErrMemory))
 		require.NoError(t, operator.Do(t.Context(), c.back...).Err())
 		require.NoError(t, db.Shards(t.Context())[0].Err)
 	}
@@ -115,17 +118,6 @@ func TestAScriptWithACommandThatItsUserMayNotRunIsARefusal(t *testing.T) {
 	var refused *keyspace.Refusal
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "answers NOPERM", refused.Public())
-}
-
-func TestFullRedisIsARefusalToo(t *testing.T) {
-	t.Parallel()
-	server := redistest.Run(t)
-	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
-	err := (&keyspace.DB{UniversalClient: server.Client()}).Shards(t.Context())[0].Err
-	require.ErrorIs(t, err, keyspace.ErrMemory)
-	var refused *keyspace.Refusal
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "OOM command not allowed when used memory > 'maxmemory'.", refused.Detail())
 }
 
 // TestAShardThatSaysNothingIsNotWaitedFor has a node that answers later than the test ends.
