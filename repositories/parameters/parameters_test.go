@@ -410,7 +410,8 @@ const fuzzed = `"schema":[
  {"parameter":"v","type":"integer","value":5},
  {"parameter":"h","type":"string","ignore":true}]`
 
-func seedValues(f *testing.F) {
+// fuzzValues passes values to a test, with lists of parameters and with a schema.
+func fuzzValues(f *testing.F, test func(t *testing.T, p *parameters.Parameters, given map[string]any)) {
 	for _, seed := range []string{
 		`{}`, `{"b":true}`, `{"s":"b C","i":"5","n":1e2,"f":"2.50","b":"True","o":"{}","m":{"a":"1"},"l":"x","D":"y","v":1,"h":"q"}`,
 		`{"b":true,"n":1e999999999,"l":[["x"],["y",null]],"m":{"":-0}}`, `{"b":true,"to":"Rome","seats":"2","budget":null,"stops":{"city":1},"when":{"day":"3.0"}}`,
@@ -418,54 +419,47 @@ func seedValues(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-}
-
-// FuzzRead checks that values accepted by Read pass Check, and that faulty values are left out.
-func FuzzRead(f *testing.F) {
-	seedValues(f)
-	lists, schema := compiled(f, fuzzed), compiled(f, trip)
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		arguments, err := parameters.DecodeValues(raw)
-		if err != nil {
-			return
-		}
-		for _, p := range []*parameters.Parameters{lists, schema} {
-			got := p.Read(arguments)
-			for _, fault := range got.Errors {
-				require.NotContains(t, got.Values, fault.Parameter)
-			}
-			if len(got.Errors) == 0 {
-				again, faults := p.Check(got.Values)
-				require.Empty(t, faults, "%s became %v", raw, got.Values)
-				require.Equal(t, got.Values, again)
-			}
-		}
-	})
-}
-
-// FuzzCheck checks that values accepted by Check are unchanged, and pass again.
-func FuzzCheck(f *testing.F) {
-	seedValues(f)
 	lists, schema := compiled(f, fuzzed), compiled(f, trip)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		given, err := parameters.DecodeValues(raw)
 		if err != nil {
 			return
 		}
-		for _, p := range []*parameters.Parameters{lists, schema} {
-			out, faults := p.Check(given)
-			if len(faults) > 0 {
-				continue
-			}
-			for name, value := range given {
-				if value != nil && name != "v" && name != "agency" {
-					require.Equal(t, value, out[name])
-				}
-			}
-			again, faults := p.Check(out)
-			require.Empty(t, faults)
-			require.Equal(t, out, again)
+		test(t, lists, given)
+		test(t, schema, given)
+	})
+}
+
+// FuzzRead checks that values accepted by Read pass Check, and that faulty values are left out.
+func FuzzRead(f *testing.F) {
+	fuzzValues(f, func(t *testing.T, p *parameters.Parameters, given map[string]any) {
+		got := p.Read(given)
+		for _, fault := range got.Errors {
+			require.NotContains(t, got.Values, fault.Parameter)
 		}
+		if len(got.Errors) == 0 {
+			again, faults := p.Check(got.Values)
+			require.Empty(t, faults, "%v became %v", given, got.Values)
+			require.Equal(t, got.Values, again)
+		}
+	})
+}
+
+// FuzzCheck checks that values accepted by Check are unchanged, and pass again.
+func FuzzCheck(f *testing.F) {
+	fuzzValues(f, func(t *testing.T, p *parameters.Parameters, given map[string]any) {
+		out, faults := p.Check(given)
+		if len(faults) > 0 {
+			return
+		}
+		for name, value := range given {
+			if value != nil && name != "v" && name != "agency" {
+				require.Equal(t, value, out[name])
+			}
+		}
+		again, faults := p.Check(out)
+		require.Empty(t, faults)
+		require.Equal(t, out, again)
 	})
 }
 
