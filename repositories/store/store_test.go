@@ -90,8 +90,7 @@ func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
 			got := put(t, definitions, session, "r", `{"tools":[{"name":"a"}]}`)
 			require.Equal(t, created, got, "round %d", i)
 		}
-		found := repositoryOf(t, definitions, session, "r")
-		require.NotNil(t, found.Tool("a"))
+		require.NotNil(t, repositoryOf(t, definitions, session, "r").Tool("a"))
 		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"))
 		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r"), repositories.ErrNotFound)
 		_, err := definitions.Repository(t.Context(), session, "r")
@@ -122,10 +121,7 @@ func TestDefinitionsThatAreWrittenAnewLeaveTheMemory(t *testing.T) {
 
 func TestRegistrationIsANewGenerationAndAPatchIsNot(t *testing.T) {
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
-		generation := func() string {
-			found := repositoryOf(t, store, session, "r")
-			return found.Generation
-		}
+		generation := func() string { return repositoryOf(t, store, session, "r").Generation }
 		put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
 		first := generation()
 		put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
@@ -155,8 +151,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 			group.Go(func() { patch(t, store, "r", fmt.Sprintf(`{"tools":[{"name":"tool%d"}]}`, i)) })
 		}
 		group.Wait()
-		found := repositoryOf(t, other, session, "r")
-		require.Len(t, found.Tools, n)
+		require.Len(t, repositoryOf(t, other, session, "r").Tools, n)
 	})
 }
 
@@ -188,8 +183,7 @@ func TestMaskedCredentialsKeepWhatIsStored(t *testing.T) {
 		require.Equal(t, "header-secret", kept.Tools[0].Request.Headers["X-Api-Key"].Reveal())
 
 		putApp(t, store, "clinic", `{"modules":[{"moduleId":"other","secret":"s","tokenUrl":"https://login.example/t"},{"moduleId":"calendar","secret":"***","tokenUrl":"https://login.example/token"}]}`)
-		app := appOf(t, store, "clinic")
-		module, _ := app.Module("calendar")
+		module, _ := appOf(t, store, "clinic").Module("calendar")
 		require.Equal(t, "module-secret", module.Secret.Reveal(), "it stays with its module, whatever the order")
 	})
 }
@@ -398,6 +392,5 @@ func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	change.Removes = true
 	_, _, err = kept.ChangeRepository(t.Context(), change)
 	require.NoError(t, err)
-	left := repositoryOf(t, kept, ofClinic, "desk")
-	require.Len(t, left.Tools, 1)
+	require.Len(t, repositoryOf(t, kept, ofClinic, "desk").Tools, 1)
 }

@@ -22,13 +22,8 @@ const withSources = `{"sources":[
 
 func TestCredentialsOfAnAppAreMaskedAndKept(t *testing.T) {
 	s := storeOn(t, redistest.Mini(t), 'k')
-	app, err := repositories.DecodeApp("clinic", []byte(withSources))
-	require.NoError(t, err)
-	_, err = s.PutApp(t.Context(), app)
-	require.NoError(t, err)
-
-	stored := appOf(t, s, "clinic")
-	shown, err := json.Marshal(stored)
+	putApp(t, s, "clinic", withSources)
+	shown, err := json.Marshal(appOf(t, s, "clinic"))
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "hunter2")
 	require.Contains(t, string(shown), `"X-Desk":"A"`)
@@ -161,8 +156,7 @@ func TestLimitsAreShownAsTheyWereSet(t *testing.T) {
 		body := `{"settings":{"limits":` + limits + `}}`
 		for range 2 { // the record is rewritten as read
 			putApp(t, store, "clinic", body)
-			app := appOf(t, store, "clinic")
-			shown, err := json.Marshal(app)
+			shown, err := json.Marshal(appOf(t, store, "clinic"))
 			require.NoError(t, err)
 			require.Contains(t, string(shown), `"limits":`+limits)
 			body = string(shown)

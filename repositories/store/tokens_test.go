@@ -161,12 +161,9 @@ type keeper struct {
 
 func newKeeper(t *testing.T, server *redistest.Server) *keeper {
 	k := &keeper{now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), redis: server}
-	client := server.Client()
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
-	k.Store = store.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()},
-		store.Options{Sealer: sealer, SessionTTL: time.Hour, Now: func() time.Time { return k.now }})
-	_, err = k.PutApp(t.Context(), &repositories.App{ID: "clinic"})
+	k.Store = store.New(&keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()},
+		store.Options{Sealer: sealer(t, "k"), SessionTTL: time.Hour, Now: func() time.Time { return k.now }})
+	_, err := k.PutApp(t.Context(), &repositories.App{ID: "clinic"})
 	require.NoError(t, err)
 	return k
 }

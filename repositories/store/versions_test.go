@@ -104,10 +104,8 @@ func TestConditionalChangesAtTheSameTimeLoseNothing(t *testing.T) {
 		}
 		group.Wait()
 		require.NoError(t, errors.Join(faults...))
-		app := appOf(t, definitions, "clinic")
-		require.Len(t, app.Settings.AllowedOrigins, n)
-		found := repositoryOf(t, definitions, session, "r")
-		require.Len(t, found.Tools, n)
+		require.Len(t, appOf(t, definitions, "clinic").Settings.AllowedOrigins, n)
+		require.Len(t, repositoryOf(t, definitions, session, "r").Tools, n)
 	})
 }
 
@@ -302,8 +300,7 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 		require.Equal(t, idle.Score, server.Client().ZScore(t.Context(), keys.Idle(), "clinic/s1").Val(), "a look is no use of the session")
 		_, err = definitions.Repository(t.Context(), session, "fired")
 		require.ErrorIs(t, err, repositories.ErrNotFound, "what fired does not come back")
-		newer := repositoryOf(t, definitions, session, "newer")
-		require.Empty(t, newer.Tools)
+		require.Empty(t, repositoryOf(t, definitions, session, "newer").Tools)
 
 		listed, err = definitions.SourcedFrom(t.Context(), "clinic", "crm")
 		require.NoError(t, err)
@@ -344,8 +341,7 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 		require.Equal(t, store.WouldLeave, preview(`{"from":"crm","options":{"template":true}}`))
 		require.Equal(t, store.WouldUpdate, preview(`{"from":"erp","options":{"template":true}}`))
 		put(t, definitions, ofClinic, "r", `{"from":"crm","options":{"template":true}}`)
-		kept := repositoryOf(t, definitions, ofClinic, "r")
-		require.NotNil(t, kept.Tool("find"))
+		require.NotNil(t, repositoryOf(t, definitions, ofClinic, "r").Tool("find"))
 
 		_, err = definitions.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s2", Repositories: []string{"r"}})
 		require.NoError(t, err)
