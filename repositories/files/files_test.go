@@ -52,6 +52,15 @@ func mustRead(t *testing.T, content string, env ...string) *files.Set {
 	return set
 }
 
+// readFolder reads all files of a folder with these.
+func readFolder(t *testing.T, contents map[string]string, env ...string) *files.Set {
+	t.Helper()
+	folder(t, contents)
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables(env...)})
+	require.NoError(t, err)
+	return set
+}
+
 func faults(t *testing.T, err error) []string {
 	t.Helper()
 	var found files.Faults
@@ -448,6 +457,16 @@ func TestFaultsOfATestOfABodyHavePointers(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+func isGolden(t *testing.T, path, text string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+}
+
 func migrated(t *testing.T, content string) *files.Migration {
 	t.Helper()
 	folder(t, map[string]string{"t.yaml": content})
@@ -459,15 +478,9 @@ func migrated(t *testing.T, content string) *files.Migration {
 func TestMigrateKeepsCommentsAndLayout(t *testing.T) {
 	for _, name := range []string{"seed-v1", "seed-v2-plural", "layouts"} {
 		t.Run(name, func(t *testing.T) {
-			golden := filepath.Join("testdata", name+".golden")
 			m, err := files.Migrate(filepath.Join("testdata", name+".yaml"), files.Options{})
 			require.NoError(t, err)
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(m.After), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), m.After)
+			isGolden(t, filepath.Join("testdata", name+".golden"), m.After)
 		})
 	}
 }

@@ -139,12 +139,10 @@ func TestWhatHoldsATriggerBackIsReadInEveryForm(t *testing.T) {
 }
 
 func TestFilesAndFoldersAreMerged(t *testing.T) {
-	folder(t, map[string]string{
+	set := readFolder(t, map[string]string{
 		"b.yml": "toolsets:\n  desk: [book, ring]\n", "a.yaml": "tools:\n  book: {description: Book}\n",
 		"c.yaml": "kind: tool\nname: ring\n", "package.json": "{}", "notes.txt": "x",
 	})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.NoError(t, err)
 	require.Equal(t, []string{"a.yaml", "c.yaml", "b.yml"}, set.Files)
 	require.Equal(t, `{"tools":[{"name":"book","description":"Book"},{"name":"ring"}]}`, bodies(set)["desk"])
 	again, err := files.Read([]string{"b.yml", "c.yaml", "a.yaml", "c.yaml"}, files.Options{Lookup: variables()})
@@ -192,15 +190,13 @@ func TestTheAppIsTheOneThatIsNamedFirst(t *testing.T) {
 }
 
 func TestASermasFolderIsAnApp(t *testing.T) {
-	folder(t, map[string]string{
+	set := readFolder(t, map[string]string{
 		"app.yaml":      "name: My clinic\ndescription: d\npublic: true\nappId: clinic-1\n",
 		"tools.yaml":    " - name: request-for-appointment\n   description: User need an appointment\n   returnDirect: true\n   skipResponse: true\n   url: https://example.org/book\n   request: {moduleId: calendar}\n",
 		"modules.yaml":  "- moduleId: calendar\n  secret: ${CALENDAR}\n  tokenUrl: https://id.example.org/token\n  supports: [dialogue, ui]\n  config: {a: 1}\n- moduleId: avatar\n  secret: x\n  supports: [ui]\n- moduleId: bare\n  supports: [ui]\n",
 		"settings.json": `{"chatModeEnabled": true, "avatar": "one", "llm": {"chat": "openai/gpt-4o", "tools": "openai/gpt-4o-mini"}, "prompt": {"text": "Be kind."}}`,
 		"tasks.yaml":    "- taskId: t\n", "users.yaml": "- {}\n",
-	})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables("CALENDAR=secret")})
-	require.NoError(t, err)
+	}, "CALENDAR=secret")
 	require.NoError(t, set.Check())
 	require.Equal(t, "clinic-1", set.AppID)
 	require.Equal(t, map[string]string{
@@ -229,34 +225,26 @@ func TestEverySettingCountsInTheFolderOfASermasApp(t *testing.T) {
 	require.NoError(t, json.Unmarshal(repositories.DefinitionSchema(), &definitions))
 	require.NotEmpty(t, definitions.Defs.Settings.Properties)
 	for name := range definitions.Defs.Settings.Properties {
-		folder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": name + ": null\n"})
-		set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-		require.NoError(t, err)
+		set := readFolder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": name + ": null\n"})
 		require.Empty(t, set.Notes, name)
 	}
-	folder(t, map[string]string{
+	set := readFolder(t, map[string]string{
 		"app.yaml":      "name: My clinic\n",
 		"settings.yaml": "language: en-GB\ntimeZone: Europe/Berlin\nchatEvents: true\n",
 	})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.NoError(t, err)
 	require.NoError(t, set.Check())
 	require.Equal(t, map[string]string{"app": `{"name":"My clinic","settings":{"language":"en-GB","timeZone":"Europe/Berlin","chatEvents":true}}`}, bodies(set))
 }
 
 func TestALanguageOfSermasThatIsNoneIsLeftOut(t *testing.T) {
-	folder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": "chatModeEnabled: true\nlanguage: plain English\n"})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.NoError(t, err)
+	set := readFolder(t, map[string]string{"app.yaml": "name: My clinic\n", "settings.yaml": "chatModeEnabled: true\nlanguage: plain English\n"})
 	require.NoError(t, set.Check())
 	require.Equal(t, map[string]string{"app": `{"name":"My clinic","settings":{"chatModeEnabled":true}}`}, bodies(set))
 	require.Equal(t, []string{`settings.yaml:2:11: the setting "language" is left out: "plain English" is not the tag of a language, as de or de-AT`}, lines(set.Notes))
 }
 
 func TestASermasAppWithoutAnIDHasTheNameOfItsFolder(t *testing.T) {
-	folder(t, map[string]string{"app.json": `{"name":"My clinic","tools":[{"name":"ring"}],"modules":[]}`})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.NoError(t, err)
+	set := readFolder(t, map[string]string{"app.json": `{"name":"My clinic","tools":[{"name":"ring"}],"modules":[]}`})
 	require.Equal(t, "clinic", set.AppID)
 	require.Equal(t, map[string]string{"app": `{"name":"My clinic"}`, "default": `{"tools":[{"name":"ring"}]}`}, bodies(set))
 }
@@ -284,18 +272,16 @@ func TestFaultsOfASermasFolder(t *testing.T) {
 }
 
 func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
-	folder(t, map[string]string{
+	set := readFolder(t, map[string]string{
 		"modules.yaml": "- {moduleId: calendar, secret: s, supports: []}\n",
 		"tools.yaml":   "- {name: a, url: https://example.org/, request: {moduleId: calendar}}\n",
 	})
-	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.NoError(t, err)
 	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that no token can be obtained; add tokenUrl to the module`}, faults(t, set.Check()))
 }
 
 // TestWhatSermasWritesIsRead: SERMAS writes every known field, empty if unset.
 func TestWhatSermasWritesIsRead(t *testing.T) {
-	folder(t, map[string]string{
+	set := readFolder(t, map[string]string{
 		"app.yaml": "name: clinic\nappId: clinic\n",
 		"tools.json": `[{"name":"book","url":"","emitter":"","schema":[{"parameter":"day","type":"string","ignore":null,"value":null}],
 		  "request":{"url":"https://x.example/cal/:day","auth":"bearer","bearer":{"clientType":"client_credentials","clientId":"c","clientSecret":"s","audience":"a","tokenUrl":"https://x.example/token","refreshUrl":"","username":"","password":""},
@@ -306,8 +292,6 @@ func TestWhatSermasWritesIsRead(t *testing.T) {
 		"more.yaml":     "- name: bare\n  url:\n  emitter:\n  request:\n- name: desk\n  url: https://x.example/\n  request: {headers: {X-Desk: A}}\n",
 		"tasks.yaml":    "- taskId: t\n",
 	})
-	set, err := files.Read([]string{"."}, files.Options{})
-	require.NoError(t, err)
 	require.Equal(t, []string{
 		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
 		`modules.yaml:1:13: module "spare" is left out: no tool calls with it, and it has no secret`,

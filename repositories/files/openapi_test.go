@@ -52,13 +52,7 @@ func TestOpenAPIDocumentBecomesASourceAndTools(t *testing.T) {
 	text, err := os.ReadFile("testdata/openapi/pets.yaml")
 	require.NoError(t, err)
 	made, set := imported(t, string(text), files.OpenAPIOptions{})
-	golden := "testdata/openapi/pets.golden"
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(made.Text), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), made.Text)
+	isGolden(t, "testdata/openapi/pets.golden", made.Text)
 	require.Equal(t, []string{"PET_STORE_CLIENT_ID", "PET_STORE_CLIENT_SECRET", "PET_STORE_KEY"}, made.Variables)
 	require.Equal(t, 5, made.Tools, "what is sent a file is no tool")
 	require.Equal(t, 6, made.Operations)
