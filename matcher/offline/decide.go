@@ -522,8 +522,8 @@ func (u *utterance) leavesOpen(near []retrieval.Near) bool {
 func (u *utterance) negates(p *retrieval.Document, i int) bool {
 	w, before := u.Words[i], u.At(i-1)
 	forbids := before.Norm == "do" && text.Text{Words: u.Words[:i]}.Opening() == i-1
-	if i == 0 || w.Is(text.NeverWords) || w.IsForeign(text.Negations) || forbids {
-		return true
+	if i == 0 || w.Is(text.NeverWords) || w.IsForeign(text.Negations) || forbids || u.At(i+1).IsForeign(text.WishWords) {
+		return true // "por suerte no necesito"
 	}
 	if before.Is(text.UnableWords) || before.Is(text.OrWords) {
 		return false

@@ -120,3 +120,20 @@ func TestWhatIsSaidInShortMeansTheSame(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestAPoliteQuestionOrdersInEachLanguage(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "garage",
+		`{"name":"change_tyres","description":"Change the tyres","examples":["change my tyres","wechsel meine Reifen","changez mes pneus","cambia mis neumáticos"]}`,
+		`{"name":"call_tow_truck","description":"Call a tow truck","examples":["I need a tow truck","j'ai besoin d'une dépanneuse","necesito una grúa"]}`)
+	for want, texts := range map[string]string{
+		"change_tyres {}":   "Can you change my tyres?; Könnt ihr meine Reifen wechseln?; Könntet ihr die Reifen wechseln?; Tu peux changer mes pneus ?; Vous pouvez me changer les pneus ?; ¿Puedes cambiar mis neumáticos?; ¿Podéis cambiar los neumáticos?",
+		"call_tow_truck {}": "No, necesito una grúa; No necesito ayuda, necesito una grúa",
+		"": "Can you tell me when you change the tyres?; Könnt ihr mir sagen, wann ihr die Reifen wechselt?; Vous pouvez me dire si vous changez les pneus ?; Pouvez-vous me dire quand vous changez les pneus ?; " +
+			"On aurait dû changer mes pneus; Vous auriez pu changer mes pneus; Ya no necesito una grúa; Por suerte no necesito una grúa; Heureusement je n'ai plus besoin d'une dépanneuse",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 			!known && w.Is(text.UndoingWords),
 			!known && !begun && w.Is(text.DroppingWords),
 			!known && w.Is(text.Negations) && u.negates(p, i),
-			w.Norm == "plus" && u.Negates(i) && u.At(u.Opening()).Is(text.NegatingParticles): // "ne vire plus"
+			w.Norm == "plus" && u.Negates(i) && (u.At(u.Opening()).Is(text.NegatingParticles) || u.At(i+1).Is(text.WishWords)): // "ne vire plus", "n'ai plus besoin"
 			return true
 		}
 		begun = begun || w.IsSubject()

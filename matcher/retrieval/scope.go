@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -253,8 +254,9 @@ func (s Scope) Spelled(words []text.Word) []text.Word {
 			if !changed {
 				spelled, changed = slices.Clone(words), true
 			}
-			if spelled[i].Stem = right; !w.Common() {
-				spelled[i] = w.As(right, right) // a common word has another form, and stays what it is
+			spelled[i].Stem = right
+			if form := w.Common() || strings.HasPrefix(w.Norm, right); !form { // "cambiar", where a tool has "cambia", is no imperative
+				spelled[i] = w.As(right, right)
 			}
 		}
 	}

@@ -97,11 +97,13 @@ func asks(words []Word) bool {
 			return true
 		}
 	}
-	const told, near = 3, 2 // "can you tell me when it is"
-	if orders(words) && n > told && words[2].Is(KnowingWords) && slices.ContainsFunc(words[told:min(n, told+near)], func(w Word) bool {
-		return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(conditionWords)
-	}) {
-		return true
+	const early, near = 5, 2 // "can you tell me when it is", "vous pouvez me dire si"
+	for i := 2; i < min(n-1, early) && (orders(words) || orders(words[1:])); i++ {
+		if words[i].Is(KnowingWords) && slices.ContainsFunc(words[i+1:min(n, i+1+near)], func(w Word) bool {
+			return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(conditionWords)
+		}) {
+			return true
+		}
 	}
 	return asksLate(words) || asksIndirectly(words)
 }
@@ -198,7 +200,7 @@ func regrets(t Text) bool {
 }
 
 // asksFavour reports whether a question that is no order by its form may be one: "¿me reservas un hotel?", "mi prenoti un
-// tavolo?", "kann ich einen Termin haben?".
+// tavolo?", "kann ich einen Termin haben?", "tu peux fermer la porte ?".
 func asksFavour(words []Word) bool {
 	if len(words) < 3 {
 		return false
@@ -207,6 +209,8 @@ func asksFavour(words []Word) bool {
 	switch words[0].Norm {
 	case "kann", "konnen", "konnte", "konnten":
 		return words[1].Is(firstPersons)
+	case "tu", "vous":
+		return french.has(PoliteVerbs, verb) && !AnyIs(words[2:], QuestionWords, conditionWords)
 	case "me", "nos":
 		return len(verb) > 2 && (strings.HasSuffix(verb, "as") || strings.HasSuffix(verb, "es"))
 	case "mi", "ci":
