@@ -296,7 +296,7 @@ func TestAStaleWriteIsRefusedAndOneThatIsNotIsMade(t *testing.T) {
 			}
 		}
 		for _, wrong := range []string{"abc", `"abc`, `"a" "b`, `*, "a"`} {
-			w.Call("PUT", path, body[0], "If-Match: "+wrong).Problem(400, "If-Match", "is not a list of entity tags")
+			w.Call("PUT", path, body[0], "If-Match: "+wrong).Problem(400, "If-Match", " is not a list of entity tags")
 		}
 		require.Equal(t, is, etag(w, path), "nothing was written")
 		w.Call("DELETE", path, "", "If-Match: "+is).Is(204, "")

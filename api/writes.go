@@ -127,7 +127,7 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 		opaque := strings.TrimPrefix(rest, "W/")
 		end := strings.IndexByte(strings.TrimPrefix(opaque, `"`), '"')
 		if !strings.HasPrefix(opaque, `"`) || end < 0 {
-			return nil, answer.NewProblem(answer.InvalidHeader, header+" "+answer.Quote(value)+`is not a list of entity tags: send the `+headerETag+` as it came, with its quotation marks, or *`)
+			return nil, answer.NewProblem(answer.InvalidHeader, header+" "+answer.Quote(value)+` is not a list of entity tags: send the `+headerETag+` as it came, with its quotation marks, or *`)
 		}
 		length := len(rest) - len(opaque) + end + len(`""`)
 		found = append(found, rest[:length])
