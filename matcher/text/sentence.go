@@ -98,7 +98,8 @@ func asks(words []Word) bool {
 		}
 	}
 	const early, near = 5, 2 // "can you tell me when it is", "vous pouvez me dire si"
-	for i := 2; i < min(n-1, early) && (orders(words) || orders(words[1:])); i++ {
+	polite := orders(words) || orders(words[1:])
+	for i := 2; polite && i < min(n-1, early); i++ {
 		if words[i].Is(KnowingWords) && slices.ContainsFunc(words[i+1:min(n, i+1+near)], func(w Word) bool {
 			return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(conditionWords)
 		}) {

@@ -116,7 +116,7 @@ func (d *Deliveries) awaitHurried(ctx context.Context, shard int, writes []chan 
 	defer d.flusher.hurry(shard)()
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	awaitAll(ctx, writes)
+	awaitAll(ctx, writes...)
 }
 
 // BeginCall makes the first attempt at the call of a decision, its last effect, before the commit. The attempt may
@@ -441,7 +441,7 @@ func (b *writeBehind) publish(run *behindRun, sentAt time.Time) {
 			firing.States.Emitter = state
 		}
 	}
-	awaitAll(b.Context, []chan struct{}{b.queueSettlement(s).written})
+	awaitAll(b.Context, b.queueSettlement(s).written)
 }
 
 // handOver leaves a batch to the ledger, with the outcomes of the events that were tried.

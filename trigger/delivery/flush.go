@@ -57,11 +57,11 @@ func (d *Deliveries) await(ctx context.Context, settlements ...*queuedSettlement
 		d.flusher.flushNow(d.Ledger.Shard(settlement.App))
 		written[i] = settlement.written
 	}
-	awaitAll(ctx, written)
+	awaitAll(ctx, written...)
 }
 
 // awaitAll waits until channels are closed, or ctx ends.
-func awaitAll(ctx context.Context, channels []chan struct{}) {
+func awaitAll(ctx context.Context, channels ...chan struct{}) {
 	for _, done := range channels {
 		select {
 		case <-done:
@@ -151,7 +151,7 @@ func (d *Deliveries) awaitSettlement(ctx context.Context, s ledger.Settlement, u
 	if urgent {
 		d.flusher.flushNow(d.Ledger.Shard(s.App))
 	}
-	awaitAll(ctx, []chan struct{}{queued.written})
+	awaitAll(ctx, queued.written)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}

@@ -129,8 +129,16 @@ func mysqlLeavesNothing(sql string) bool {
 
 // mysqlReadsLocalFile reports whether a statement asks its client for a file.
 func mysqlReadsLocalFile(sql string) bool {
-	tokens := fromFirstWord(mysqlDialect.tokens(sql))
-	return len(tokens) > 0 && tokens[0] == "load" && slices.Contains(tokens, "local")
+	loads := false
+	for token := range mysqlDialect.tokens(sql) {
+		if loads && token == "local" {
+			return true
+		}
+		if loads = loads || token == "load"; !loads && token != "(" && token != ";" {
+			return false // most end here, at their first word
+		}
+	}
+	return false
 }
 
 // oneStatement reports whether a SQLite text has no second statement, which the driver would run as well and a
